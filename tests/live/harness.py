@@ -248,6 +248,11 @@ def process_cpu_ns(pid):
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
+def thread_name(pid, tid):
+    with open("/proc/%d/task/%s/comm" % (pid, tid)) as comm:
+        return comm.read().rstrip("\n")
+
+
 def thread_cpu_ns(pid, tid):
     with open("/proc/%d/task/%d/schedstat" % (pid, tid)) as stat:
         return int(stat.read().split()[0])
@@ -297,16 +302,13 @@ class Recorder:
         self.pid = self.process.pid
 
     def recording(self):
-        """It samples: every CPU has its event, and it has written the head of its file."""
+        """It samples: the thread that does has the name it takes when all events are on."""
         if self.process.poll() is not None:
             return True
         try:
-            links = [os.readlink("/proc/%d/fd/%s" % (self.pid, fd))
-                     for fd in os.listdir("/proc/%d/fd" % self.pid)]
+            return any(thread_name(self.pid, tid) == "scry-recording" for tid in os.listdir("/proc/%d/task" % self.pid))
         except OSError:
             return False
-        events = sum("perf_event" in link for link in links)
-        return events >= os.cpu_count() and os.path.exists(self.path)
 
     def wait_recording(self):
         wait_until(self.recording, "scry record samples")

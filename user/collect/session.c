@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@
 #define SESSION_DRAIN_YOUNG_NS (10 * NSEC_PER_MSEC)
 #define SESSION_TICK_NS (500 * NSEC_PER_MSEC)	 /* sink and progress */
 #define SESSION_RESCAN_NS (1000 * NSEC_PER_MSEC) /* CPUs that came or went */
+#define SESSION_LOOP_NAME "scry-recording"	 /* of the thread, from the moment that it samples */
 
 /* What session_run() was given. */
 struct run {
@@ -159,8 +161,9 @@ static int loop(void *arg)
 	struct session *s = r->s;
 	uint64_t now = clock_mono();
 
+	prctl(PR_SET_NAME, SESSION_LOOP_NAME);
 	if (s->wall)
-		wall_start(s->wall, now);
+		wall_start(s->wall, s->start);
 	while (!over(r, now)) {
 		r->next_drain = drain_at(s, now, targets_retry(s->targets, now));
 		if (s->wall)
