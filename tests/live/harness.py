@@ -19,6 +19,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 SCRY = os.environ.get("SCRY", os.path.join(TOP, "build/scry"))
 CACHE = os.environ.get("SCRY_CACHE", "/var/cache/scry-test")
 OUTCOMES = ("exact", "joined", "read", "cut", "unproven", "gone", "native", "missed")
+STARTING = 40  # seconds; scry record needs one beside twenty busy processes
 MARKER = re.compile(r"\[[a-z]+\]$")
 
 
@@ -258,16 +259,25 @@ def thread_cpu_ns(pid, tid):
         return int(stat.read().split()[0])
 
 
+def stolen_ns():
+    """What the host has taken from our CPUs while they had something to run, as far as it tells."""
+    with open("/proc/stat") as stat:
+        return int(stat.readline().split()[8]) * 1000000000 // os.sysconf("SC_CLK_TCK")
+
+
 # --- recordings ----------------------------------------------------------------------------------
 
 class Recording:
-    """A finished `scry record`."""
+    """A finished `scry record`. least, most: of measured(), how much each number grew while it surely recorded, and in all
+    the time that it can have recorded. stolen: stolen_ns() meanwhile."""
 
-    def __init__(self, path, status, errors, summary):
+    def __init__(self, path, status, errors, summary, stolen=0):
         self.path = path
         self.status = status
         self.errors = errors
         self.summary = summary
+        self.stolen = stolen
+        self.least = self.most = {}
 
     def outcomes(self):
         return {name: self.summary["outcomes"].get(name, 0) for name in OUTCOMES}
@@ -296,6 +306,7 @@ class Recorder:
         self.summary = os.path.join(bench.folder, "summary.%d.json" % n)
         self.errors = os.path.join(bench.folder, "record.%d.stderr" % n)
         argv = list(prefix) + [SCRY, "record", "-o", self.path, "--summary", self.summary]
+        self.stolen = stolen_ns()
         with open(self.errors, "wb") as errors:
             self.process = subprocess.Popen(argv + [str(a) for a in args], stdin=subprocess.DEVNULL,
                                             stdout=subprocess.DEVNULL, stderr=errors, env=env)
@@ -311,7 +322,7 @@ class Recorder:
             return False
 
     def wait_recording(self):
-        wait_until(self.recording, "scry record samples")
+        wait_until(self.recording, "scry record samples", STARTING)
         check(self.process.poll() is None, "scry record ended: %s", self.text())
 
     def text(self):
@@ -321,11 +332,25 @@ class Recorder:
     def measured(self, seconds, measure):
         """Record so long; → the recording, by how much each number of the dict measure() grew, and in what time. Not with
         -d: until a busy machine lets scry end, much may happen that was not recorded."""
+        # the last but one is of before it was seen not to record yet
+        earlier = first = measure()
+
+        def begun():
+            nonlocal earlier, first
+            if self.recording():
+                return True
+            earlier, first = first, measure()
+            return False
+
+        wait_until(begun, "scry record samples", STARTING)
         self.wait_recording()
         start, before = time.monotonic(), measure()
         time.sleep(seconds)
         after, window = measure(), time.monotonic() - start
-        return self.interrupt(), {key: after[key] - before[key] for key in after}, window
+        recording, later = self.interrupt(), measure()
+        recording.least = {key: after[key] - before[key] for key in after}
+        recording.most = {key: later[key] - earlier[key] for key in later}
+        return recording, recording.least, window
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
@@ -339,7 +364,7 @@ class Recorder:
         if os.path.exists(self.summary):
             with open(self.summary) as text:
                 summary = json.load(text)
-        return Recording(self.path, self.process.returncode, self.text(), summary)
+        return Recording(self.path, self.process.returncode, self.text(), summary, stolen_ns() - self.stolen)
 
 
 class Bench:
@@ -437,3 +462,29 @@ def check_share(what, count, total, share, floor=0.01):
     bound = max(5 * math.sqrt(max(share * (1 - share), 0) / total), floor)
     check(abs(count / total - share) <= bound, "%s: %d of %d samples = %.4f, expected %.4f ± %.4f", what,
           count, total, count / total, share, bound)
+
+
+def lost_s(recording):
+    """Seconds of all CPUs whose ticks never came: the machine stood still, or was late."""
+    summary = recording.summary
+    return max(0, 1 - summary["rate_reached"] / summary["rate_asked"]) * os.cpu_count() * summary["duration_ns"] / 1e9
+
+
+def check_cpu(what, count, recording, least, most=None):
+    """count samples are CPU time (ns, known as `least` to `most`), as far as the machine had all of its own time. Ticks that
+    never came may all have been its ticks. Time that the host took is no CPU time, but the tick at its end is one. Apart from
+    that 5 σ of the count, and half a percent of the machine: idle time, of which ticks are not expected, is told by the tick."""
+    summary = recording.summary
+    rate, machine = summary["rate_asked"], os.cpu_count() * summary["duration_ns"] / 1e9
+    least, most = least / 1e9, (least if most is None else most) / 1e9
+    lost, stolen = lost_s(recording), recording.stolen / 1e9
+    chance = max(5 * math.sqrt(most / rate), 0.02 * most, 0.005 * machine)
+    low, high = least - lost - chance, most + stolen + chance
+    check(low <= count / rate <= high, "%s: %d samples = %.3f s, expected %.3f - %.3f s: CPU time %.3f - %.3f, ticks lost %.3f, "
+          "stolen %.3f, chance %.3f", what, count, count / rate, low, high, least, most, lost, stolen, chance)
+
+
+def check_ticks(recording):
+    """In cpu mode nothing is between what ticks came and what is told of them, whatever the machine does."""
+    told = sum(recording.summary[key] for key in ("samples", "other", "idle", "lost"))
+    check(told == recording.summary["ticks"], "%d ticks are told: %s", told, recording.summary)

@@ -1,5 +1,5 @@
 """The whole machine: twenty busy Python processes of mixed versions under the machine's CPUs."""
-from harness import check, check_share, interpreters, number_of, test
+from harness import check, check_cpu, check_ticks, interpreters, number_of, test
 
 PROCESSES = 20
 
@@ -12,7 +12,7 @@ def busy_machine(bench, rate, seconds):
         target = bench.start(have[i % len(have)], "shares.py", "duty", 100 if i % 3 else 50)
         targets[target.pid] = target
     recorder = bench.recorder("-a", "-F", rate)
-    recording, cpu, window = recorder.measured(seconds, lambda: {pid: t.cpu_ns() for pid, t in targets.items()})
+    recording, _, _ = recorder.measured(seconds, lambda: {pid: t.cpu_ns() for pid, t in targets.items()})
     counts = dict.fromkeys(targets, 0)
     failed = 0
     for stack, count in recording.folded("--group", "process"):
@@ -28,14 +28,11 @@ def busy_machine(bench, rate, seconds):
     total = sum(counts.values())
     for pid, target in targets.items():
         check(counts[pid] > 0, "%d (%s) has no sample of %d", pid, target.py, total)
-        check_share("%d (%s)" % (pid, target.py), counts[pid], total, cpu[pid] / sum(cpu.values()))
+        check_cpu("%d (%s)" % (pid, target.py), counts[pid], recording, recording.least[pid], recording.most[pid])
     lost = recording.summary["lost"]
     check(failed + lost <= 0.001 * total, "%d failed, %d lost of %d", failed, lost, total)
-    duration = recording.summary["duration_ns"] / 1e9
-    # they were busy for as long as scry took to end, too
-    expected = sum(cpu.values()) / 1e9 * recording.summary["rate_reached"] * duration / window
-    check(abs(total - expected) <= max(5 * expected ** 0.5, 0.05 * expected), "%d samples, %.0f expected",
-          total, expected)
+    check_cpu("all", total, recording, sum(recording.least.values()), sum(recording.most.values()))
+    check_ticks(recording)
 
 
 @test(limit=120)

@@ -1,5 +1,5 @@
 """Families of processes: every member's share is there, whatever way it came to be."""
-from harness import check, check_share, interpreters, name_of, number_of, pick, test
+from harness import check, check_cpu, check_ticks, interpreters, name_of, number_of, pick, test
 
 
 def family(bench, py, mode, other=None):
@@ -25,15 +25,12 @@ def family(bench, py, mode, other=None):
                 key = (pid, name_of(frame)[5:])
                 check(key in counts, "%d samples of %s, which is none of %s", count, key, sorted(counts))
                 counts[key] += count
-    total, cpu = sum(counts.values()), sum(member["cpu"] for member in members)
     for member in members:
-        check_share("%s %d of %s" % (member["role"], member["pid"], py),
-                    counts[member["pid"], member["role"]], total, member["cpu"] / cpu, floor=0.03)
-    expected = cpu * recording.summary["rate_reached"]
-    check(total >= 0.93 * expected, "%d samples, %.0f expected: %s", total, expected, counts)
+        check_cpu("%s %d of %s" % (member["role"], member["pid"], py), counts[member["pid"], member["role"]], recording,
+                  member["cpu"] * 1e9)
+    check_ticks(recording)
     pids = len({member["pid"] for member in members})
     check(recording.summary["processes"] >= pids, "%d processes", recording.summary["processes"])
-
 
 
 @test(each=True)
