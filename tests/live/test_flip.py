@@ -38,13 +38,13 @@ class Possible:
                       if stack not in self.stacks and stack[0] not in ALONE and
                       not ("[unreadable]" in stack and any(same_frames(stack, true) for true in self.stacks)))
 
-    def check_seen(self, folded):
-        """Each function of both chains is seen."""
+    def check_seen(self, folded, share=0.005):
+        """Each function of both chains is seen, in more than that share of the samples of its kind."""
         total = sum(folded.values())
         for first, second in self.pairs:
             a, b = (sum(count for stack, count in folded.items() if name in map(name_of, stack[-2:]))
                     for name in (first, second))
-            check(min(a, b) > 0.005 * total / len(self.pairs), "%d of %d samples in %s, %d in %s", a, total, first,
+            check(min(a, b) > share * total / len(self.pairs), "%d of %d samples in %s, %d in %s", a, total, first,
                   b, second)
 
 
@@ -57,7 +57,7 @@ class Seen:
     """What recordings of one target saw."""
 
     def __init__(self):
-        self.outcomes, self.lost = collections.Counter(), 0
+        self.outcomes, self.whole, self.lossy = collections.Counter(), 0, 0
         self.proven, self.unproven, self.rest = (collections.Counter() for _ in range(3))
         self.depths = collections.defaultdict(collections.Counter)  # tid → how deep it flips: each thread at one depth
 
@@ -65,7 +65,8 @@ class Seen:
         return sum(self.outcomes.values())
 
     def add(self, recording):
-        self.lost += recording.summary["lost"]
+        self.whole += recording.summary["lost"] == 0
+        self.lossy += recording.summary["lost"] > 0
         self.outcomes.update(recording.outcomes())
         for names, stacks in (("exact,joined,read", self.proven), ("unproven", self.unproven),
                               ("cut,gone,native,missed", self.rest)):
@@ -76,15 +77,19 @@ class Seen:
                     self.depths[number_of(thread)][names_of.count("down")] += count
 
     def record(self, bench, target, samples, options, rate=RATE, longest=None):
-        """Until there are so many, or it lasts too long: a machine may be busy."""
+        """Until there are so many, or it lasts too long and there are enough: a machine may be busy. One that keeps scry from
+        its CPU for long loses samples; of one recording it must not, at a lower rate if need be."""
         longest = longest or (SECONDS if samples > 20000 else SECONDS / 5)
-        end, seconds = time.monotonic() + longest, 0.7
-        while self.total() < samples and time.monotonic() < end:
-            before, start = self.total(), time.monotonic()
-            self.add(bench.record("-p", target.pid, "-F", rate, "-d", "%.1f" % seconds, *options))
-            speed = (self.total() - before) / (time.monotonic() - start)
+        start, seconds, enough = time.monotonic(), 0.7, min(samples / 10, 5000)
+        while self.total() < samples or not self.whole:
+            if time.monotonic() > start + longest * (1 if self.total() >= enough and self.whole else 4):
+                break
+            before, began = self.total(), time.monotonic()
+            now = rate if self.whole else max(rate >> self.lossy, 1000)
+            self.add(bench.record("-p", target.pid, "-F", now, "-d", "%.1f" % seconds, *options))
+            speed = (self.total() - before) / (time.monotonic() - began)
             seconds = min(max(0.7, (samples - self.total()) / max(speed, 1)), longest / 4, 20)
-        check(self.total() >= min(samples / 10, 5000), "only %d samples, wanted %d", self.total(), samples)
+        check(self.total() >= enough, "only %d samples, wanted %d", self.total(), samples)
 
     def check_proven(self, possible):
         for count, stack in possible.wrong(self.proven):
@@ -107,45 +112,49 @@ def flip(bench, py, mode, samples):
     seen.check_proven(possible)
     # see above; 0.44 % measured on 3.12.1, all missed
     share = 0.985 if mode in ("generators", "turns") and py.minor == (3, 12) else 0.999
-    check(seen.outcomes["exact"] >= share * (seen.total() + seen.lost), "lost %d, %s", seen.lost, seen.outcomes)
-    possible.check_seen(seen.proven)
+    check(seen.outcomes["exact"] >= share * seen.total(), "%s", seen.outcomes)
+    check(seen.whole, "all of %d recordings lost samples", seen.lossy)
+    if mode != "turns":
+        possible.check_seen(seen.proven)
+    elif seen.total() >= 5000:  # how much CPU time they get depends on who else wants it
+        possible.check_seen(seen.proven, 0)
 
 
 def samples(bench):
     return 100000 if bench.full else 10000
 
 
-@test(each="build", when="both", limit=120)
+@test(each="build", when="both", limit=240)
 def plain(bench, py):
     flip(bench, py, "plain", samples(bench))
 
 
-@test(each="build", when="both", limit=120)
+@test(each="build", when="both", limit=240)
 def threads(bench, py):
     flip(bench, py, "threads", samples(bench))
 
 
-@test(each="build", when="both", limit=120)
+@test(each="build", when="both", limit=240)
 def generators(bench, py):
     flip(bench, py, "generators", samples(bench))
 
 
-@test(each="build", when="both", limit=120)
+@test(each="build", when="both", limit=240)
 def methods(bench, py):
     flip(bench, py, "methods", samples(bench))
 
 
-@test(each=True, limit=120)
+@test(each=True, limit=240)
 def turns(bench, py):
     flip(bench, py, "turns", 10000)
 
 
-@test(limit=120)
+@test(limit=240)
 def many_with_offsets_table(bench):
     flip(bench, pick("sid-3.14", "standalone-3.14", "pyenv-3.13"), "methods", 100000)
 
 
-@test(limit=120)
+@test(limit=240)
 def many_with_own_layout(bench):
     flip(bench, pick("debian-3.11", "pyenv-3.11"), "generators", 100000)
 
@@ -167,7 +176,7 @@ def read(bench, py, how, samples, *mode):
         mode[0], how, sum(seen.proven.values()), wrong, unproven, 100 * wrong / max(unproven, 1), failed)
 
 
-@test(each=True, limit=120)
+@test(each=True, limit=240)
 def read_later(bench, py):
     return "; ".join(read(bench, py, how, 800, "turns", 8) for how in READ)
 
