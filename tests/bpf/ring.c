@@ -6,6 +6,7 @@
 
 #define RECORD_NS (20 * NSEC_PER_MSEC) /* the target makes one a millisecond that it runs */
 #define CALLS 5
+#define WAIT (10 * NSEC_PER_SEC)
 
 struct taker {
 	uint32_t taken;
@@ -28,10 +29,17 @@ Test(bpf_ring, ends_though_records_go_on_coming, .timeout = 60)
 	static struct capture c;
 	struct ring *ring = NULL;
 	struct taker t = {.ns = RECORD_NS};
-	uint32_t before = 0;
+	uint64_t until;
+	uint32_t before;
 
 	capture_init(&c, NULL);
 	cr_assert_eq(ring_open(&ring, bpf_ring_fd(c.bpf), take, &t), 0);
+	/* the target may have to wait for a CPU */
+	until = clock_mono() + WAIT;
+	while (!t.taken && clock_mono() < until)
+		cr_assert_geq(ring_poll(ring, 10), 0);
+	before = t.taken;
+	cr_assert_gt(before, 0, "no records");
 	for (int i = 0; i < CALLS; i++) {
 		cr_expect_geq(ring_poll(ring, 10), 0);
 		cr_expect_gt(t.taken, before, "each call takes some");

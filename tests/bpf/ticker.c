@@ -15,6 +15,7 @@
 #include "tests/support/passes.h"
 
 #define PERIOD (2 * NSEC_PER_MSEC)
+#define PROMPT (3 * PERIOD)
 #define WAIT (10 * NSEC_PER_SEC)
 
 static struct ticker *ticker;
@@ -26,6 +27,8 @@ static struct {
 	size_t n, times;
 	uint64_t ticks, time, before;
 	uint64_t backwards; /* ticks in the wrong order */
+	uint64_t missed;    /* when we were told */
+	uint64_t late;	    /* ns that passed until then */
 } told;
 
 static int on_tick(void *arg, const struct ticker_tick *tick)
@@ -39,6 +42,8 @@ static int on_tick(void *arg, const struct ticker_tick *tick)
 	told.ticks += tick->unchanged + 1;
 	told.time = tick->time;
 	told.before = tick->before;
+	told.missed = ticker_missed(ticker);
+	told.late = clock_mono() - tick->time;
 	return 0;
 }
 
@@ -72,23 +77,56 @@ static void wait_told(size_t times)
 	}
 }
 
+/*
+ * Until a tick is told at once that was not late, the so many-th or a later one: what the kernel
+ * has missed by now, it missed before that tick. Of one that was late it says so just after.
+ */
+static void wait_prompt(size_t times)
+{
+	uint64_t until = clock_mono() + WAIT;
+
+	do {
+		wait_told(times);
+		cr_assert_lt(clock_mono(), until, "each tick of %zu was late", told.times);
+		while (clock_mono() < told.time + PROMPT)
+			;
+		times = told.times + 1;
+	} while (told.late > PROMPT || told.missed != ticker_missed(ticker));
+}
+
+/* Each stands still by now: what is told of it is what it was. */
+static void settle(const struct crew *c, size_t n)
+{
+	struct sched_facts before, after;
+
+	for (size_t i = 0; i < n; i++) {
+		after = passes_until(c->pid, c->hands[i].tid, SCHED_SLEEPING);
+		do {
+			before = after;
+			after = passes_until(c->pid, c->hands[i].tid, SCHED_SLEEPING);
+		} while (!sched_stood_still(&before, &after));
+	}
+}
+
 Test(bpf_ticker, who_stands_still_is_counted)
 {
 	static const enum crew_job jobs[] = {CREW_SLEEP, CREW_FUTEX, CREW_SLEEP};
-	uint64_t begin, ticks;
+	uint64_t begin, ticks, missed;
 	struct crew *c;
+	size_t times;
 	uint32_t pid;
 
 	start();
 	c = crew_start(jobs, ARRAY_SIZE(jobs), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
-		passes_until(c->pid, c->hands[i].tid, SCHED_SLEEPING);
+	settle(c, ARRAY_SIZE(jobs));
 	pid = (uint32_t)c->pid;
 	cr_assert_eq(ticker_watch(ticker, &pid, 1), 0);
-	wait_told(1);
+	wait_prompt(1);
+	times = told.times;
 	begin = told.time;
 	ticks = told.ticks;
-	wait_told(6);
+	missed = told.missed;
+	wait_prompt(times + 5);
 	cr_expect_eq(told.pid, pid);
 	cr_expect_eq(told.n, ARRAY_SIZE(jobs));
 	cr_expect_eq(told.backwards, 0);
@@ -99,9 +137,10 @@ Test(bpf_ticker, who_stands_still_is_counted)
 		cr_expect_eq(told.facts[i].futex, f.futex);
 		cr_expect_eq(told.facts[i].thread_ptr, f.thread_ptr);
 	}
-	cr_expect_geq(told.time - begin, 5 * 90 * NSEC_PER_MSEC, "told though nothing changed");
+	cr_expect_geq(told.time - begin, (told.times - times) * 90 * NSEC_PER_MSEC,
+		      "told though nothing changed");
 	/* one in each period, but for those that it says it missed */
-	ticks = told.ticks - ticks + ticker_missed(ticker);
+	ticks = told.ticks - ticks + told.missed - missed;
 	cr_expect_leq(ticks, (told.time - begin) / PERIOD + 2);
 	cr_expect_geq(ticks, (told.time - begin) / PERIOD - 2);
 	crew_end(c);
