@@ -93,13 +93,18 @@ $(X)/fake-recording: $(O)/tests/tools/fake-recording.o $(O)/tests/support/fakepr
 	$(CC) $(CFLAGS) $(SAN) $^ $(LIBS) -o $@
 
 # --- install, run ---
-# $(call apt,PACKAGES): install those that are missing; nothing is asked of the network if none is
+# $(call apt,PACKAGES): install those that are missing; nothing is asked of the network if none is. Three times, a mirror may
+# be busy
 define apt
 @need=; for p in $(1); do \
 	dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || need="$$need $$p"; \
 done; \
-[ -z "$$need" ] || { apt-get update -q && \
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $$need; }
+for pause in 5 20 0; do \
+	[ -n "$$need" ] || break; \
+	apt-get -o DPkg::Lock::Timeout=300 update -q && DEBIAN_FRONTEND=noninteractive \
+		apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends $$need && break; \
+	[ $$pause != 0 ] && sleep $$pause; \
+done
 endef
 
 deps: ## install what building needs (Debian 12, as root)
