@@ -217,13 +217,23 @@ static int make_jobs(struct drain *d)
 	return 0;
 }
 
-/* The first query that this object may be what it asks for; NULL: none. */
-static const struct identity *asker_of(const struct drain *d, const struct pycode_job *j)
+/* The first query that this object may be what it asks for; NULL: none. *ret_died: another one
+ * asks for an object that it can't be, which has died then. */
+static const struct identity *asker_of(const struct drain *d, const struct pycode_job *j,
+				       bool *ret_died)
 {
-	for (size_t i = j->first; i < j->end; i++)
-		if (pycode_proof_may_be(&d->c->layout, &j->head, &d->pending[i]->id))
-			return &d->pending[i]->id;
-	return NULL;
+	const struct identity *asker = NULL;
+	const struct identity *id;
+
+	*ret_died = false;
+	for (size_t i = j->first; i < j->end; i++) {
+		id = &d->pending[i]->id;
+		if (!pycode_proof_may_be(&d->c->layout, &j->head, id))
+			*ret_died = true;
+		else if (!asker)
+			asker = id;
+	}
+	return asker;
 }
 
 static void retire(struct drain *d, raddr_t addr)
@@ -263,10 +273,12 @@ static void judge(struct drain *d, struct pycode_job *j)
 	bool by_name = d->c->layout.proof == LAYOUT_PROOF_NAME; /* a head alone tells nothing */
 	bool known =
 		e && !by_name && j->state == PYCODE_HEAD && pycode_read_same(&e->head, &j->head);
+	bool asked = false, died = true;
 
-	if (j->state == PYCODE_HEAD && (!known || j->full))
-		j->wanted = asker_of(d, j) != NULL;
-	if (!known && !j->wanted)
+	if (j->state == PYCODE_HEAD)
+		asked = asker_of(d, j, &died);
+	j->wanted = asked && (!known || j->full);
+	if (died || (e && !known))
 		d->c->death = d->c->drain;
 	if (e && !known && !by_name)
 		retire(d, j->addr);
@@ -307,7 +319,8 @@ static bool any_died(const struct drain *d, const struct pycode_job *j)
 /* Ticks that prove that this live object was there: the interpreter's latest, or nothing. */
 static struct pycode_fact prove(struct drain *d, const struct pycode_job *j)
 {
-	const struct identity *asker = asker_of(d, j);
+	bool died;
+	const struct identity *asker = asker_of(d, j, &died);
 	const struct identity *id = asker ? asker : &d->pending[j->first]->id;
 	const struct pycode_fact *f = NULL;
 
@@ -392,7 +405,7 @@ static int read_rest(struct drain *d, struct pycode_job *v, size_t n)
 	int err = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		bool again = false;
+		bool again = false, died;
 
 		err = pycode_read_rest(&d->read, v, n);
 		if (err)
@@ -402,7 +415,7 @@ static int read_rest(struct drain *d, struct pycode_job *v, size_t n)
 				err = keep(d, &v[i]);
 			v[i].wanted = v[i].state == PYCODE_MORE ||
 				      (v[i].wanted && v[i].state == PYCODE_TORN && round == 0 &&
-				       asker_of(d, &v[i]));
+				       asker_of(d, &v[i], &died));
 			again |= v[i].wanted;
 		}
 		pycode_read_reset(&d->read);

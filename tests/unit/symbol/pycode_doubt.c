@@ -265,3 +265,22 @@ Test(pycode_doubt, died_before_the_latest_tick, .fini = done)
 	cr_assert_str_eq(fakecache_text(&f, &q[0]), "[unreadable]");
 	cr_assert_str_eq(fakecache_text(&f, &q[1]), "other /f.py:11/10");
 }
+
+/* Each drain finds a live object for one tick, and that another tick's has died there. */
+Test(pycode_doubt, where_successors_are_asked_for, .fini = done)
+{
+	struct pycode_query q[2];
+
+	fakecache_init(&f, 13);
+	for (uint32_t v = 6; v < 26; v++) {
+		object(A, v, 2, "next");
+		q[0] = query(A, v - 1);
+		q[1] = query(A, v + 1);
+		cr_assert_eq(pycode_resolve(f.cache, f.mem, q, 2), 0);
+		cr_assert_str_eq(fakecache_text(&f, &q[0]), "[unreadable]");
+		cr_assert_str_eq(fakecache_text(&f, &q[1]), "next /f.py:11/10");
+	}
+	object(B, 6, 1, "successor");
+	q[0] = query(B, 27);
+	expect(&q[0], "[unreadable]");
+}
