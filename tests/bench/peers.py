@@ -2,6 +2,7 @@
 
 CPython's own RemoteUnwinder in a loop and its program profiling.sampling (python3.15 reads 3.15 only), py-spy, austin.
 """
+import functools
 import json
 import os
 import re
@@ -11,6 +12,23 @@ from bench import HERE, cpu_of, harness
 
 PY_SPY = os.path.join(harness.CACHE, "bin/py-spy-0.4.3")
 AUSTIN = os.path.join(harness.CACHE, "bin/austin-4.0.0")
+
+
+class PeerFailed(Exception):
+    """Not scry: one of the others."""
+
+
+def peer(function):
+    """What another program does wrong is PeerFailed."""
+
+    @functools.wraps(function)
+    def measure(*args, **more):
+        try:
+            return function(*args, **more)
+        except (Exception, SystemExit) as e:
+            raise PeerFailed("%s: %s" % (type(e).__name__, e)) from e
+
+    return measure
 
 
 def environment(**more):
@@ -41,13 +59,18 @@ def run(command, py=None, status=0):
     return cpu, text
 
 
+@peer
 def unwinder(py, pid, seconds, calls=0, pause=0, stacks=False, prefix=()):
     """What unwinder.py prints."""
     with open(os.path.join(HERE, "unwinder.py")) as script:
         args = ["-c", script.read(), pid, seconds, calls, pause, int(stacks)]
-    return json.loads(run([*prefix, *python(py, *args)], py)[1])
+    result = json.loads(run([*prefix, *python(py, *args)], py)[1])
+    if not result["samples"]:
+        raise PeerFailed("no samples")
+    return result
 
 
+@peer
 def unwinder_calls(py, pid, calls, pause=0):
     """process_vm_readv calls that one get_stack_trace() makes: of a run, less those of a run half as long."""
 
@@ -59,6 +82,7 @@ def unwinder_calls(py, pid, calls, pause=0):
     return (count(2 * calls) - count(calls)) / calls
 
 
+@peer
 def sampling(py, pid, rate, seconds):
     """python3.15 -m profiling.sampling: CPU seconds, samples a second, share that failed."""
     with tempfile.NamedTemporaryFile() as f:
@@ -68,6 +92,7 @@ def sampling(py, pid, rate, seconds):
     return cpu, *(float(re.search(name + number, text).group(1).replace(",", "")) for name in ("Sample rate", "Error rate"))
 
 
+@peer
 def py_spy(pid, rate, seconds):
     """CPU seconds, and its stacks: [(function names, root first, how often)...]."""
     with tempfile.NamedTemporaryFile("r") as f:
@@ -76,6 +101,7 @@ def py_spy(pid, rate, seconds):
         return cpu, [([harness.name_of(frame) for frame in frames], n) for frames, n in harness.parse_folded(f.read())]
 
 
+@peer
 def austin(root_of, pid, rate, seconds):
     """CPU seconds, samples a second, and its stacks. root_of: an interpreter whose root has the C library
     that it needs."""

@@ -20,6 +20,7 @@ SCRY = os.environ.get("SCRY", os.path.join(TOP, "build/scry"))
 CACHE = os.environ.get("SCRY_CACHE", "/var/cache/scry-test")
 OUTCOMES = ("exact", "joined", "read", "cut", "unproven", "gone", "native", "missed")
 STARTING = 40  # seconds; scry record needs one beside twenty busy processes
+HANG = 30  # seconds; who does not end before that hangs
 MARKER = re.compile(r"\[[a-z]+\]$")
 
 
@@ -347,7 +348,11 @@ class Recorder:
         start, before = time.monotonic(), measure()
         time.sleep(seconds)
         after, window = measure(), time.monotonic() - start
-        recording, later = self.interrupt(), measure()
+        recording = self.interrupt()
+        try:
+            later = measure()
+        except OSError:
+            later = after  # it was of what has ended
         recording.least = {key: after[key] - before[key] for key in after}
         recording.most = {key: later[key] - earlier[key] for key in later}
         return recording, recording.least, window

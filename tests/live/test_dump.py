@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import SCRY, check, pick, read_or_not, same_frames, test, wait_until
+from harness import HANG, SCRY, check, pick, read_or_not, same_frames, test, wait_until
 from test_flip import Possible
 from test_namespaces import INSIDE
 from test_stuck import start_stuck
@@ -142,7 +142,7 @@ def thousand_threads(bench):
         process, = dump(bench, target.pid)
         took = time.monotonic() - began
         check_rest(py, process, target.ready)
-        check(took < 10, "%s: it took %g s", py, took)
+        check(took < HANG, "%s: it took %g s", py, took)
 
 
 @test()
@@ -228,10 +228,15 @@ def without_bpf(bench):
     check(out.stderr.count(b"\n") == 1 and b"can't be proven: " in out.stderr and b"--no-bpf" not in out.stderr,
           "it says %s", out.stderr)
     target = bench.start(py, "flip.py", "plain")
-    out = run(bench, "--json", target.pid, prefix=UNPRIVILEGED)
-    thread, = json.loads(out.stdout)["processes"][0]["threads"]
-    check(thread["outcome"] == "unproven" and thread["frames"], "%s", thread)
-    check(b", unproven) " in run(bench, target.pid, prefix=UNPRIVILEGED).stdout, "the text does not say it")
+    seen, texts = [], []
+    while len(seen) < 3 and (not seen or seen[-1]["outcome"] != "unproven"):
+        out = run(bench, "--json", target.pid, prefix=UNPRIVILEGED)
+        seen += json.loads(out.stdout)["processes"][0]["threads"]
+        check(seen[-1]["outcome"] not in PROVEN, "proven: %s", seen)
+    check(seen[-1]["outcome"] == "unproven" and seen[-1]["frames"], "%s", seen)
+    while len(texts) < 3 and (not texts or b", unproven) " not in texts[-1]):
+        texts.append(run(bench, target.pid, prefix=UNPRIVILEGED).stdout)
+    check(b", unproven) " in texts[-1], "the text does not say it: %s", texts)
 
 
 # --- which processes -------------------------------------------------------------------------------
@@ -340,7 +345,7 @@ def stuck(bench):
     check(b"does not come back" in out.stderr and out.stderr.count(b"\n") == 1, "%s", out.stderr)
     check_rest(target.py, json.loads(out.stdout)["processes"][1], target.ready)
     check_rest(target.py, processes[target.pid], target.ready)
-    check(time.monotonic() - began < 15, "it took %g s", time.monotonic() - began)
+    check(time.monotonic() - began < HANG, "it took %g s", time.monotonic() - began)
 
 
 @test()

