@@ -107,8 +107,10 @@ static void print_interp(void)
 #endif
 #if FROM(V3_12)
 	FIELD("gil_ptr", interp_t, ceval.gil);
+	FIELD("modules", interp_t, imports.modules);
 #else
 	none("gil_ptr");
+	FIELD("modules", interp_t, modules);
 #endif
 #if FROM(V3_9)
 	FIELD("gc_collecting", interp_t, gc.collecting);
@@ -219,6 +221,18 @@ static void print_objects(void)
 	FIELD("refcnt", PyObject, ob_refcnt);
 	FIELD("type", PyObject, ob_type);
 	none("refcnt_shared");
+	close_group();
+
+	open_group("type");
+	FIELD("basicsize", PyTypeObject, tp_basicsize);
+	FIELD("flags", PyTypeObject, tp_flags);
+	FIELD("dictoffset", PyTypeObject, tp_dictoffset);
+	FIELD("cached_keys", PyHeapTypeObject, ht_cached_keys);
+	close_group();
+
+	open_group("dict");
+	FIELD("keys", PyDictObject, ma_keys);
+	FIELD("values", PyDictObject, ma_values);
 	close_group();
 
 	open_group("str");

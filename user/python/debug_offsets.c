@@ -12,6 +12,8 @@
  *   - str.hash follows length; a non-compact string's data pointer follows the compact struct.
  *   - co_flags stands before co_argcount; co_version between co_nfreevars and co_localsplusnames.
  *   - gil.switch_number: 8 behind locked. The main interpreter follows the head of the list.
+ *   - 3.13, 3.14: tp_basicsize behind tp_name, tp_dictoffset 120 behind tp_flags, ht_cached_keys
+ *     864 behind the object's head (3.13.0's headers; live instances of 3.13.18, 3.14.6, 3.14.10).
  *   - func_state.next_version: see next_version().
  */
 #include <errno.h>
@@ -32,6 +34,7 @@ enum word {
 	INTERP_NEXT,
 	INTERP_THREADS,
 	INTERP_GC,
+	INTERP_MODULES,
 	INTERP_GIL_PTR,
 	INTERP_GIL,
 	INTERP_GIL_LOCKED,
@@ -66,6 +69,12 @@ enum word {
 	CODE_TLBC,
 	OBJECT_SIZE,
 	OBJECT_TYPE,
+	TYPE_FLAGS,
+	TYPE_BASICSIZE,
+	TYPE_DICTOFFSET,
+	TYPE_KEYS,
+	DICT_KEYS,
+	DICT_VALUES,
 	BYTES_SIZE,
 	BYTES_DATA,
 	STR_SIZE,
@@ -88,7 +97,8 @@ static const struct place order[] = {
 	{13, 1, RUNTIME_SIZE}, {13, 1, RUNTIME_FINALIZING}, {13, 1, RUNTIME_HEAD},
 	{13, 1, INTERP_SIZE}, {13, 1, INTERP_ID}, {13, 1, INTERP_NEXT}, {13, 1, INTERP_THREADS},
 	{14, 1, SKIP /* threads_main */},
-	{13, 1, INTERP_GC}, {13, 3, SKIP /* imports_modules, sysdict, builtins */},
+	{13, 1, INTERP_GC}, {13, 1, INTERP_MODULES},
+	{13, 2, SKIP /* sysdict, builtins */},
 	{13, 1, INTERP_GIL_PTR}, {13, 1, INTERP_GIL}, {13, 1, SKIP /* enabled */},
 	{13, 1, INTERP_GIL_LOCKED}, {13, 1, INTERP_GIL_HOLDER},
 	{14, 1, INTERP_GENERATION}, {14, 1, INTERP_TLBC},
@@ -107,9 +117,10 @@ static const struct place order[] = {
 	{13, 1, CODE_LOCALNAMES}, {13, 1, SKIP /* localspluskinds */}, {13, 1, CODE_BYTECODE},
 	{14, 1, CODE_TLBC},
 	{13, 1, OBJECT_SIZE}, {13, 1, OBJECT_TYPE},
-	{13, 4, SKIP /* type_object */}, {15, 2, SKIP}, {15, 2, SKIP /* heap_type_object */},
+	{13, 3, SKIP /* size, tp_name, tp_repr */}, {13, 1, TYPE_FLAGS},
+	{15, 1, TYPE_BASICSIZE}, {15, 1, TYPE_DICTOFFSET}, {15, 1, SKIP}, {15, 1, TYPE_KEYS},
 	{13, 3, SKIP /* tuple */}, {13, 3, SKIP /* list */}, {14, 4, SKIP /* set */},
-	{13, 3, SKIP /* dict */}, {13, 2, SKIP /* float */}, {13, 3, SKIP /* long */},
+	{13, 1, SKIP}, {13, 1, DICT_KEYS}, {13, 1, DICT_VALUES}, {13, 2, SKIP /* float */}, {13, 3, SKIP /* long */},
 	{13, 1, SKIP}, {13, 1, BYTES_SIZE}, {13, 1, BYTES_DATA},
 	{13, 1, STR_SIZE}, {13, 1, STR_STATE}, {13, 1, STR_LENGTH}, {13, 1, STR_ASCII},
 	{15, 1, STR_COMPACT},
@@ -193,6 +204,7 @@ static void set_states(struct layout *l, const uint32_t *w)
 	l->interp.id = w[INTERP_ID];
 	l->interp.threads_head = w[INTERP_THREADS];
 	l->interp.gil_ptr = w[INTERP_GIL_PTR];
+	l->interp.modules = w[INTERP_MODULES];
 	l->interp.gc_collecting = w[INTERP_GC] + w[GC_COLLECTING];
 	l->interp.generation = l->minor >= 14 ? w[INTERP_GENERATION] : LAYOUT_NONE;
 	l->interp.tlbc_generation = tlbc ? w[INTERP_TLBC] : LAYOUT_NONE;
@@ -243,6 +255,12 @@ static void set_objects(struct layout *l, const uint32_t *w)
 	l->object.type = w[OBJECT_TYPE];
 	l->object.refcnt = l->free_threaded ? 12 : 0;
 	l->object.refcnt_shared = l->free_threaded ? 16 : LAYOUT_NONE;
+	l->type.flags = w[TYPE_FLAGS];
+	l->type.basicsize = l->minor >= 15 ? w[TYPE_BASICSIZE] : l->object.size + 16;
+	l->type.dictoffset = l->minor >= 15 ? w[TYPE_DICTOFFSET] : w[TYPE_FLAGS] + 120;
+	l->type.cached_keys = l->minor >= 15 ? w[TYPE_KEYS] : l->object.size + 864;
+	l->dict.keys = w[DICT_KEYS];
+	l->dict.values = w[DICT_VALUES];
 	l->str.length = w[STR_LENGTH];
 	l->str.hash = w[STR_LENGTH] + 8;
 	l->str.state = w[STR_STATE];
@@ -265,6 +283,7 @@ static bool neighbours_hold(const struct layout *l, const uint32_t *w)
 	       w[STR_SIZE] == l->str.legacy_data + 8 &&
 	       l->code.version == l->code.firstlineno + 24 &&
 	       l->code.flags + 20 == l->code.firstlineno &&
+	       (l->minor >= 15 || l->type.flags == head + 152) &&
 	       l->gil.last_holder + 8 == l->gil.locked && l->bytes.size == head &&
 	       l->bytes.data == head + 16;
 }

@@ -17,6 +17,7 @@
 #define LIMIT_TSTATE 4096
 #define LIMIT_FRAME 512
 #define LIMIT_OBJECT 64
+#define LIMIT_TYPE 2048
 #define LIMIT_GIL 256 /* also a CFrame and the head of a bytes object */
 
 enum who { ALL, OBJECTS /* 3.8 - 3.10 */, STACKED /* 3.11+ */, WITH_GIL, WITHOUT_GIL };
@@ -58,6 +59,7 @@ static const struct field fields[] = {
 	FIELD(interp, id, 8, 8, 15),
 	FIELD(interp, threads_head, 8, 8, 15),
 	FIELD(interp, gil_ptr, 8, 12, 15),
+	FIELD(interp, modules, 8, 8, 15),
 	FIELD(interp, gc_collecting, 4, 9, 15),
 	FIELD(interp, next_version, 4, 13, 15, .optional = true),
 	FIELD(interp, generation, 8, 14, 15),
@@ -94,6 +96,12 @@ static const struct field fields[] = {
 	FIELD(object, refcnt, 4, 13, 15, .who = WITHOUT_GIL),
 	FIELD(object, type, 8, 8, 15),
 	FIELD(object, refcnt_shared, 8, 13, 15, .who = WITHOUT_GIL),
+	LIMITED(type, basicsize, 8, LIMIT_TYPE, 8, 15),
+	LIMITED(type, flags, 8, LIMIT_TYPE, 8, 15),
+	LIMITED(type, dictoffset, 8, LIMIT_TYPE, 8, 15),
+	LIMITED(type, cached_keys, 8, LIMIT_TYPE, 8, 15),
+	LIMITED(dict, keys, 8, LIMIT_OBJECT, 8, 15),
+	LIMITED(dict, values, 8, LIMIT_OBJECT, 8, 15),
 	IN_HEAD(str, length, 8, ascii_data, 8, 15),
 	IN_HEAD(str, hash, 8, ascii_data, 8, 15),
 	IN_HEAD(str, state, 4, ascii_data, 8, 15),

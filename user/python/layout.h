@@ -31,13 +31,13 @@ struct layout {
 	enum layout_lines lines;
 	enum layout_proof proof;
 	struct {
-		uint32_t size, interp_head, main_interp; /* pointers to interpreters */
+		uint32_t size, finalizing;
+		uint32_t interp_head, main_interp; /* pointers to interpreters */
 		uint32_t gil; /* 3.8 - 3.11: struct _gil_runtime_state, inline; else NONE */
 		uint32_t gc_collecting; /* 3.8: in the runtime; else NONE */
-		uint32_t finalizing;
 	} runtime;
 	struct {
-		uint32_t size, next, id, threads_head;
+		uint32_t size, next, id, threads_head, modules;
 		uint32_t gil_ptr; /* 3.12+: pointer to its struct _gil_runtime_state; else NONE */
 		uint32_t gc_collecting; /* int */
 		uint32_t next_version;	/* func_state.next_version, 4 bytes; NONE: not known */
@@ -56,30 +56,31 @@ struct layout {
 		uint32_t datastack_chunk; /* 3.11+; datastack_top and _limit follow it */
 	} tstate;
 	struct {
-		uint32_t size, previous, code, instr;
+		uint32_t size, previous, code, instr, localsplus;
 		uint32_t owner;	      /* one byte; 3.11+ */
-		uint32_t owner_entry; /* owners from here on are entry frames, to be skipped; 3.12+
-				       */
-		uint32_t localsplus;
-		uint32_t tlbc_index; /* free-threaded 3.14+ */
+		uint32_t owner_entry; /* owners from here on are to be skipped; 3.12+ */
+		uint32_t tlbc_index;  /* free-threaded 3.14+ */
 	} frame;
 	struct {
 		uint32_t size, filename, name, qualname, firstlineno, flags;
-		uint32_t lines;	   /* co_lnotab, co_linetable: a bytes object */
-		uint32_t bytecode; /* 3.11+: co_code_adaptive, inline; else NONE */
-		uint32_t version;  /* co_version, 3.12+ */
-		uint32_t tlbc;	   /* free-threaded 3.14+ */
+		uint32_t lines;		/* co_lnotab, co_linetable: a bytes object */
+		uint32_t bytecode;	/* 3.11+: co_code_adaptive, inline; else NONE */
+		uint32_t version, tlbc; /* co_version: 3.12+; free-threaded 3.14+ */
 	} code;
 	struct {
 		uint32_t size, refcnt, type;
 		uint32_t refcnt_shared; /* free-threaded: ob_ref_shared; else NONE */
 	} object;
 	struct {
-		uint32_t length, hash, state;
-		uint32_t ascii_data, compact_data;
+		uint32_t basicsize, flags, dictoffset, cached_keys;
+	} type;
+	struct {
+		uint32_t keys, values;
+	} dict;
+	struct {
+		uint32_t length, hash, state, ascii_data, compact_data;
 		uint32_t legacy_data; /* non-compact: where the data pointer is */
-		uint32_t kind_shift;  /* of the 3-bit kind in state; compact is the bit behind it,
-					 ascii the next */
+		uint32_t kind_shift;  /* of the 3-bit kind in state; then come compact, ascii */
 		bool has_ready;	      /* 3.8 - 3.11 */
 	} str;
 	struct {
@@ -90,9 +91,8 @@ struct layout {
 /* The table of a minor version without _Py_DebugOffsets (8 - 12), NULL for others. x86-64 Linux. */
 const struct layout *layout_table(uint32_t minor);
 /*
- * Checks a layout once, as hostile, so that the hot path can read plainly: every field that the
- * version must have is there, aligned, and ends inside its struct, and every struct is at most the
- * limits in layout.c. 0 or -EINVAL.
+ * Checks a layout once, as hostile, so that the hot path can read plainly: what the version must
+ * have is there, aligned, inside its struct, within the limits in layout.c. 0 or -EINVAL.
  */
 int layout_check(const struct layout *l);
 bool layout_equal(const struct layout *a, const struct layout *b);

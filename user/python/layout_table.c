@@ -27,6 +27,7 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.id = 16,
 				.threads_head = 8,
 				.gil_ptr = LAYOUT_NONE,
+				.modules = 56,
 				.gc_collecting = LAYOUT_NONE,
 				.next_version = LAYOUT_NONE,
 				.generation = LAYOUT_NONE,
@@ -82,6 +83,18 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.type = 8,
 				.refcnt_shared = LAYOUT_NONE,
 			},
+		.type =
+			{
+				.basicsize = 32,
+				.flags = 168,
+				.dictoffset = 288,
+				.cached_keys = 872,
+			},
+		.dict =
+			{
+				.keys = 32,
+				.values = 40,
+			},
 		.str =
 			{
 				.length = 16,
@@ -121,6 +134,7 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.id = 24,
 				.threads_head = 8,
 				.gil_ptr = LAYOUT_NONE,
+				.modules = 856,
 				.gc_collecting = 816,
 				.next_version = LAYOUT_NONE,
 				.generation = LAYOUT_NONE,
@@ -176,6 +190,18 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.type = 8,
 				.refcnt_shared = LAYOUT_NONE,
 			},
+		.type =
+			{
+				.basicsize = 32,
+				.flags = 168,
+				.dictoffset = 288,
+				.cached_keys = 864,
+			},
+		.dict =
+			{
+				.keys = 32,
+				.values = 40,
+			},
 		.str =
 			{
 				.length = 16,
@@ -215,6 +241,7 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.id = 24,
 				.threads_head = 8,
 				.gil_ptr = LAYOUT_NONE,
+				.modules = 856,
 				.gc_collecting = 816,
 				.next_version = LAYOUT_NONE,
 				.generation = LAYOUT_NONE,
@@ -270,6 +297,18 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.type = 8,
 				.refcnt_shared = LAYOUT_NONE,
 			},
+		.type =
+			{
+				.basicsize = 32,
+				.flags = 168,
+				.dictoffset = 288,
+				.cached_keys = 872,
+			},
+		.dict =
+			{
+				.keys = 32,
+				.values = 40,
+			},
 		.str =
 			{
 				.length = 16,
@@ -308,6 +347,7 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.id = 48,
 				.threads_head = 16,
 				.gil_ptr = LAYOUT_NONE,
+				.modules = 888,
 				.gc_collecting = 848,
 				.next_version = LAYOUT_NONE,
 				.generation = LAYOUT_NONE,
@@ -363,6 +403,18 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.type = 8,
 				.refcnt_shared = LAYOUT_NONE,
 			},
+		.type =
+			{
+				.basicsize = 32,
+				.flags = 168,
+				.dictoffset = 288,
+				.cached_keys = 872,
+			},
+		.dict =
+			{
+				.keys = 32,
+				.values = 40,
+			},
 		.str =
 			{
 				.length = 16,
@@ -401,6 +453,7 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.id = 8,
 				.threads_head = 72,
 				.gil_ptr = 384,
+				.modules = 944,
 				.gc_collecting = 312,
 				.next_version = LAYOUT_NONE,
 				.generation = LAYOUT_NONE,
@@ -455,6 +508,18 @@ static const struct layout tables[LAYOUT_MINOR_MAX + 1] = {
 				.refcnt = 0,
 				.type = 8,
 				.refcnt_shared = LAYOUT_NONE,
+			},
+		.type =
+			{
+				.basicsize = 32,
+				.flags = 168,
+				.dictoffset = 288,
+				.cached_keys = 880,
+			},
+		.dict =
+			{
+				.keys = 32,
+				.values = 40,
 			},
 		.str =
 			{

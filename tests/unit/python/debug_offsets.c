@@ -90,6 +90,13 @@ Test(debug_offsets, values_of_3_15)
 	cr_assert_eq(l.frame.tlbc_index, LAYOUT_NONE);
 	cr_assert_eq(l.code.lines, 136);
 	cr_assert_eq(l.code.flags, 48);
+	cr_assert_eq(l.interp.modules, 7592);
+	cr_assert_eq(l.type.flags, 168);
+	cr_assert_eq(l.type.basicsize, 32);
+	cr_assert_eq(l.type.dictoffset, 288);
+	cr_assert_eq(l.type.cached_keys, 888);
+	cr_assert_eq(l.dict.keys, 32);
+	cr_assert_eq(l.dict.values, 40);
 	cr_assert_eq(l.str.state, 32);
 	cr_assert_eq(l.bytes.data, 32);
 	buf_release(&b);
@@ -122,6 +129,25 @@ Test(debug_offsets, what_it_is_not)
 	put_word(&b, 0, 0x030f02f0); /* 3.15 with 3.14's table */
 	cr_assert_eq(debug_offsets_parse(b.data, b.len, &l), -EINVAL);
 	buf_release(&b);
+}
+
+/* What 3.13 and 3.14 do not tell of types is as far from what they do as in their headers. */
+Test(debug_offsets, types_of_3_13_and_3_14)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct buf b = table(expected[i].version);
+		uint32_t more = expected[i].free_threaded ? 16 : 0;
+		struct layout l;
+
+		cr_assert_eq(debug_offsets_parse(b.data, b.len, &l), 0);
+		cr_assert_eq(l.type.flags, 168 + more);
+		cr_assert_eq(l.type.basicsize, 32 + more);
+		cr_assert_eq(l.type.dictoffset, 288 + more);
+		if (l.minor < 15)
+			cr_assert_eq(l.type.cached_keys, 880 + more);
+		cr_assert_eq(l.dict.keys, 32 + more);
+		buf_release(&b);
+	}
 }
 
 /* The free-threaded flag is believed only with object heads that fit it. */

@@ -37,6 +37,9 @@ Test(layout, tables_have_known_numbers)
 	cr_assert_eq(layout_table(12)->interp.gil_ptr, 384);
 	cr_assert_eq(layout_table(12)->code.version, 92);
 	cr_assert_eq(layout_table(12)->str.compact_data, 56);
+	cr_assert_eq(layout_table(8)->interp.modules, 56);
+	cr_assert_eq(layout_table(9)->type.cached_keys, 864);
+	cr_assert_eq(layout_table(12)->type.cached_keys, 880);
 }
 
 /* One word after the other replaced: whatever passes must differ and still be within its struct. */
