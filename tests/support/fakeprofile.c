@@ -77,7 +77,12 @@ uint32_t fakeprofile_process(struct profile *p, uint32_t pid, const char *comm)
 
 uint32_t fakeprofile_thread(struct profile *p, uint32_t process, uint32_t tid, const char *name)
 {
-	struct thread_info v = {(uint32_t)p->n_threads, process, tid, fakeprofile_string(p, name)};
+	struct thread_info v = {
+		.id = (uint32_t)p->n_threads,
+		.process = process,
+		.tid = tid,
+		.name = fakeprofile_string(p, name),
+	};
 
 	must(profile_add_thread(p, &v) == 0);
 	return v.id;

@@ -37,7 +37,8 @@ static const struct argp_option options[] = {
 	{"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for a PID of -p to become Python", 1},
 	{"as-root", KEY_AS_ROOT, NULL, 0,
 	 "Run COMMAND as root; else it runs as the user who called sudo", 1},
-	{"threads", KEY_THREADS, "REGEX", 0, "Only threads whose name matches", 1},
+	{"threads", KEY_THREADS, "REGEX", 0,
+	 "Only threads whose name, the kernel's or Python's, matches", 1},
 
 	{NULL, 0, NULL, 0, "When to take a sample:", 2},
 	{"mode", KEY_MODE, "MODE", 0,

@@ -135,6 +135,7 @@ static enum session_error record(struct look *k, bool bpf)
 		.max_frames = SESSION_MAX_FRAMES,
 		.mode = SESSION_MODE_WALL,
 		.no_bpf = !bpf,
+		.python_names = true,
 		.duration_ns = bpf ? LOOK_NS : LOOK_READ_NS,
 	};
 	enum session_error e = session_new(&o, moment_sink(k->m), &k->session, k->text);

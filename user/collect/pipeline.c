@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "collect/perf.h"
+#include "collect/pyname.h"
 #include "collect/seed.h"
-#include "collect/threadname.h"
 #include "symbol/walkcache.h"
 
 #define PIPELINE_MANY_SAMPLES 16384u /* 2 MiB */
@@ -267,10 +267,12 @@ static void count(const struct pipeline *p, struct process *proc, const struct s
 }
 
 /* A thread that was asked for, and in gil mode one that holds the GIL. */
-static bool is_wanted(const struct pipeline *p, const struct event_sample *e)
+static bool is_wanted(const struct pipeline *p, struct process *proc, const struct event_sample *e)
 {
+	const struct targets_who who = targets_who_of(e);
+
 	return (!p->gil_only || (e->flags & EVENT_HOLDS_GIL)) &&
-	       threadname_wants(p->threads, e->task.comm, sizeof(e->task.comm));
+	       pyname_wants(p->threads, proc, &who, NULL);
 }
 
 int pipeline_sample(struct pipeline *p, const struct assembled *a)
@@ -281,7 +283,7 @@ int pipeline_sample(struct pipeline *p, const struct assembled *a)
 	struct sample s;
 	int err;
 
-	if (!proc || !is_wanted(p, a->sample)) {
+	if (!proc || !is_wanted(p, proc, a->sample)) {
 		p->counts.other++;
 		return 0;
 	}

@@ -32,21 +32,30 @@ static void note(struct roster *r, uint32_t ns_tid, uint64_t thread_ptr)
 			r->v[i].thread_ptr = thread_ptr;
 }
 
-int pointers_find(struct process *p, uint64_t now)
+/* From 3.11 on the state says it. */
+static bool id_of(const struct process *p, const struct thread_state *s, uint32_t *ret)
+{
+	*ret = (uint32_t)s->native_id;
+	if (!s->thread_id)
+		return false;
+	return pointers_needed(p) ? !nativeid_read(p->mem, s->thread_id, ret) : *ret != 0;
+}
+
+int pointers_find(struct process *p, uint64_t now, bool names)
 {
 	const struct thread_state *v;
 	size_t n, i;
 	uint32_t id;
 	int err;
 
-	if (!pointers_needed(p) || now < p->list_next || is_complete(&p->roster))
+	if (!(names || pointers_needed(p)) || now < p->list_next || is_complete(&p->roster))
 		return 0;
 	p->list_next = now + POINTERS_NS;
 	err = reader_list(p->reader, &v, &n);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	for (i = 0; i < n; i++)
-		if (v[i].thread_id && !nativeid_read(p->mem, v[i].thread_id, &id))
+		if (id_of(p, &v[i], &id))
 			note(&p->roster, id, v[i].thread_id);
 	for (i = 0; i < p->roster.n; i++)
 		p->roster.v[i].looked = true;

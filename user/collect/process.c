@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include "base/clock.h"
+#include "collect/pyname.h"
 
 #define PROCESS_MAX_THREADS 4096 /* that are remembered without looking at when they were seen */
 #define PROCESS_FORGET_NS (10 * NSEC_PER_SEC)
@@ -36,6 +37,7 @@ void process_free(struct process *p)
 	}
 	roster_release(&p->roster);
 	reader_free(p->reader);
+	pyname_free(p->names);
 	pycode_free(p->code);
 	mem_free(p->mem);
 	free(p->queries);

@@ -51,6 +51,7 @@ struct process {
 	struct stats stats;		  /* what process_stats() does not find elsewhere */
 	struct roster roster;		  /* of threads, when modes other than cpu see them */
 	struct reader *reader;		  /* made when a stack is read; NULL: none was */
+	struct pyname *names;		  /* the same when Python's name of a thread is */
 	struct pycode_query *queries;	  /* of samples that wait for names */
 	size_t n_queries, cap_queries;
 	bool sampled;	/* in this drain */

@@ -50,6 +50,7 @@ struct session_options {
 	const char *without_bpf; /* how to do so, told where BPF is refused; NULL: nothing */
 	bool exclude_idle;	 /* no samples of threads that neither run nor would */
 	const char *threads;	 /* regular expression (ERE) of thread names, NULL: all */
+	bool python_names;	 /* read what Python calls each thread */
 	bool stats;		 /* tell the sink what the engine did, by process */
 	uint64_t duration_ns;	 /* 0: until stopped */
 	const char *command;	 /* scry's own command line, for the recording */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
+#include "collect/pyname.h"
 #include "collect/targets_impl.h"
 
 #define TARGETS_RETRY_FIRST (2 * NSEC_PER_MSEC) /* doubles up to the next, for two seconds */
@@ -244,6 +245,21 @@ static void read_list(struct targets *t, struct process *p, uint64_t now)
 	targets_attach_threads(t, p);
 }
 
+/* What Python calls it, if that was asked for; 0: not known. */
+static uint32_t python_name(struct targets *t, struct process *p, const struct targets_who *who)
+{
+	uint32_t id = 0;
+	struct buf name;
+
+	if (!t->o->python_names)
+		return 0;
+	buf_init(&name);
+	if (!pyname_read(p, who, &name) && name.len)
+		id = names_string(t->names, name.data, name.len);
+	buf_release(&name);
+	return id;
+}
+
 struct process_thread *targets_thread_at(struct targets *t, struct process *p,
 					 const struct targets_who *who)
 {
@@ -261,22 +277,32 @@ struct process_thread *targets_thread_at(struct targets *t, struct process *p,
 		.process = p->info.id,
 		.tid = who->tid,
 		.name = names_string(t->names, who->comm, strnlen(who->comm, TARGETS_MAX_COMM)),
+		.python = python_name(t, p, who),
 	};
 	if (!t->error)
 		t->error = t->sink->ops->thread(t->sink, t->names, &th->info);
 	return th;
 }
 
-struct process_thread *targets_thread(struct targets *t, struct process *p,
-				      const struct event_sample *s)
+struct targets_who targets_who_of(const struct event_sample *s)
 {
 	const struct event_task *k = &s->task;
-	const struct targets_who who = {
+
+	return (struct targets_who){
 		.tid = k->tid,
+		.ns_tid = k->ns_tid,
+		.thread_ptr = k->thread_ptr,
 		.start = k->thread_start,
 		.time = k->time,
 		.comm = k->comm,
 	};
+}
+
+struct process_thread *targets_thread(struct targets *t, struct process *p,
+				      const struct event_sample *s)
+{
+	const struct event_task *k = &s->task;
+	const struct targets_who who = targets_who_of(s);
 
 	if (s->tstate)
 		process_tell(p, t->bpf, k->thread_ptr, s->tstate);

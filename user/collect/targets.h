@@ -13,7 +13,8 @@ struct targets;
 
 /* A thread at one moment. */
 struct targets_who {
-	uint32_t tid;
+	uint32_t tid, ns_tid; /* ns_tid, thread_ptr: 0 if not known */
+	uint64_t thread_ptr;
 	uint64_t start; /* boottime ns */
 	uint64_t time;	/* monotonic ns */
 	const char *comm;
@@ -37,6 +38,7 @@ int targets_scan(struct targets *t);
  * is of an image that is not known (any more): it counts as other.
  */
 struct process *targets_of_sample(struct targets *t, const struct event_sample *s);
+struct targets_who targets_who_of(const struct event_sample *s);
 /* The thread of the sample; NULL when out of memory or the sink failed. */
 struct process_thread *targets_thread(struct targets *t, struct process *p,
 				      const struct event_sample *s);

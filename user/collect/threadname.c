@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADNAME_MAX 64 /* bytes of a name that are looked at; the kernel's has 15 */
+#define THREADNAME_MAX 1024 /* bytes of a name that are looked at; the kernel's has 15 */
 
 struct threadname {
 	regex_t regex;

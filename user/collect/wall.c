@@ -50,8 +50,8 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "collect/pointers.h"
+#include "collect/pyname.h"
 #include "collect/targets_tasks.h"
-#include "collect/threadname.h"
 #include "collect/ticker.h"
 #include "collect/wall_hold.h"
 #include "collect/wall_look.h"
@@ -212,17 +212,24 @@ void wall_settle(struct wall *w)
 static int meet(struct wall *w, struct process *p, struct roster_thread *th,
 		const struct sched_facts *f)
 {
-	struct targets_who who = {.tid = f->tid, .start = f->start, .time = w->time};
+	struct targets_who who = {
+		.tid = f->tid,
+		.ns_tid = th->ns_tid,
+		.thread_ptr = f->thread_ptr ? f->thread_ptr : th->thread_ptr,
+		.start = f->start,
+		.time = w->time,
+	};
 	char comm[WALL_COMM] = "";
 	struct process_thread *known;
+	bool settled;
 
 	if (task_comm((pid_t)f->pid, (pid_t)f->tid, comm, sizeof(comm)))
 		return 0; /* it has ended */
-	th->named = clock_boot();
-	th->wanted = threadname_wants(w->threads, comm, sizeof(comm));
+	who.comm = comm;
+	th->wanted = pyname_wants(w->threads, p, &who, &settled);
+	th->named = settled ? clock_boot() : 0;
 	if (!th->wanted || th->id != ROSTER_NONE)
 		return 0;
-	who.comm = comm;
 	known = targets_thread_at(w->targets, p, &who);
 	if (!known)
 		return -ENOMEM;
@@ -291,7 +298,7 @@ static int process_tick(struct wall *w, struct process *p, const struct wall_loo
 	wall_read_begin(w->read, look);
 	err = wall_hold_follow(w->read, p, f, n);
 	if (!err && !w->live)
-		err = pointers_find(p, w->time);
+		err = pointers_find(p, w->time, w->threads || w->o->python_names);
 	for (i = 0; i < n && !err; i++)
 		err = thread_tick(w, p, i, &f[i]);
 	return err ? err : wall_read_all(w->read, p);

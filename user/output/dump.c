@@ -59,6 +59,10 @@ static void put_thread(FILE *f, const struct moment *m, const struct moment_thre
 		fputs(", unproven", f);
 	fputs(") \"", f);
 	put_text(f, m, t->info.name);
+	if (t->info.python && t->info.python != t->info.name) {
+		fputs("\", in Python \"", f);
+		put_text(f, m, t->info.python);
+	}
 	fputs("\"\n", f);
 	if (stack == STACK_EMPTY)
 		fprintf(f, "    [%s]\n", outcome_name(t->outcome));
@@ -149,6 +153,7 @@ static void json_thread(struct jsonw *j, const struct moment *m, const struct mo
 	jsonw_object(j, NULL);
 	jsonw_u64(j, "tid", t->info.tid);
 	json_string(j, "name", m, t->info.name);
+	json_string(j, "python_name", m, t->info.python);
 	json_plain(j, "state", moment_state(t));
 	json_plain(j, "gil", gil_of(t));
 	jsonw_bool(j, "gc", t->run == RUN_GC);

@@ -178,6 +178,7 @@ static int on_thread(struct sink *s, const struct names *n, const struct thread_
 		HASH_DELETE(by_id, m->by_id, t);
 	t->info = *info;
 	t->info.name = copy_string(m, n, info->name);
+	t->info.python = copy_string(m, n, info->python);
 	HASH_ADD(by_id, m->by_id, info.id, sizeof(t->info.id), t);
 	return 0;
 }

@@ -46,7 +46,7 @@ struct thread_info {
 	uint32_t id;	  /* counted from 0 in a recording */
 	uint32_t process; /* process_info.id */
 	uint32_t tid;
-	uint32_t name; /* string id */
+	uint32_t name, python; /* string ids: the kernel's, Python's (0: not known, not recorded) */
 };
 
 struct sample {

@@ -14,6 +14,8 @@ static void fill(struct moment *m)
 
 	fakeprofile_small(&p);
 	p.processes[1].ppid = p.processes[0].pid;
+	p.threads[0].python = p.threads[0].name;
+	p.threads[1].python = fakeprofile_string(&p, "a n\303\244me\033 of \"its\" own");
 	for (size_t i = 0; i < p.n_samples; i++) {
 		p.samples[i].state = (enum run_state)(p.samples[i].thread % 2 ? RUN_GIL : RUN_GC);
 		p.samples[i].holds_gil = p.samples[i].thread == 0;

@@ -1,0 +1,103 @@
+/* Tests of collect/pyname.c: both names, and how often Python's is read. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include "base/clock.h"
+#include "collect/pyname.h"
+#include "tests/support/fakethreading.h"
+
+struct crew {
+	struct fakethreading w;
+	struct process p;
+	struct threadname *n;
+	struct targets_who who;
+};
+
+static void start(struct crew *c, const char *name, const char *regex)
+{
+	*c = (struct crew){.who = {.tid = 9000,
+				   .ns_tid = FAKETHREADING_TID,
+				   .thread_ptr = FAKETHREADING_IDENT,
+				   .start = clock_boot(),
+				   .comm = "python3"}};
+	fakethreading_init(&c->w, layout_table(12), FAKETHREADING_VALUES, name);
+	c->p.found = c->w.found;
+	c->p.mem = c->w.mem;
+	cr_assert_eq(threadname_new(regex, &c->n, NULL), 0);
+}
+
+static void end(struct crew *c)
+{
+	pyname_free(c->p.names);
+	threadname_free(c->n);
+	fakethreading_release(&c->w);
+}
+
+static bool wants(struct crew *c, uint64_t *ret_calls)
+{
+	uint64_t before = c->w.mem->stats.calls;
+	bool wanted = pyname_wants(c->n, &c->p, &c->who, NULL);
+
+	*ret_calls = c->w.mem->stats.calls - before;
+	return wanted;
+}
+
+Test(pyname, either_name)
+{
+	struct crew c;
+	uint64_t calls;
+
+	start(&c, "a name of more than fifteen bytes", "fifteen bytes$");
+	cr_expect(wants(&c, &calls));
+	cr_expect_gt(calls, 0);
+	cr_expect(wants(&c, &calls));
+	cr_expect_eq(calls, 0, "it is known");
+	c.who.ns_tid++; /* what is known was proven when it was met */
+	cr_expect(wants(&c, &calls));
+	c.who.start++; /* another thread with its id */
+	cr_expect_not(wants(&c, &calls));
+	c.who.comm = "fifteen bytes";
+	cr_expect(wants(&c, &calls), "the kernel's name");
+	cr_expect_eq(calls, 0);
+	cr_expect(pyname_wants(NULL, &c.p, &c.who, NULL));
+	end(&c);
+}
+
+/* An old one is met once, a young one again when it has become twice as old. */
+Test(pyname, may_be_named_later)
+{
+	struct crew c;
+	uint64_t calls, until = clock_boot() + 5 * NSEC_PER_SEC;
+
+	start(&c, "worker", "^worker$");
+	fakemem_add_u64(c.w.mem, c.w.name_at, fakethreading_str(&c.w, "Thread-1"));
+	cr_expect_not(wants(&c, &calls));
+	fakemem_add_u64(c.w.mem, c.w.name_at, c.w.name);
+	while (!wants(&c, &calls) && clock_boot() < until)
+		;
+	cr_expect_lt(clock_boot(), until);
+	c.who.tid++;
+	c.who.start = 1;
+	fakemem_add_u64(c.w.mem, c.w.name_at, fakethreading_str(&c.w, "Thread-1"));
+	cr_expect_not(wants(&c, &calls));
+	fakemem_add_u64(c.w.mem, c.w.name_at, c.w.name);
+	until = clock_boot() + 50 * NSEC_PER_MSEC;
+	while (clock_boot() < until)
+		cr_assert_not(wants(&c, &calls));
+	end(&c);
+}
+
+Test(pyname, of_what_is_gone)
+{
+	struct crew c;
+	struct buf b;
+	uint64_t calls;
+
+	start(&c, "x", "x");
+	c.p.gone = true;
+	buf_init(&b);
+	cr_expect_eq(pyname_read(&c.p, &c.who, &b), -ESRCH);
+	cr_expect_not(wants(&c, &calls));
+	cr_expect_eq(calls, 0);
+	buf_release(&b);
+	end(&c);
+}
