@@ -7,7 +7,7 @@ import signal
 import time
 
 from capture import samples, weights
-from harness import check, interpreters, name_of, path_of, pick, read_or_not, test, thread_cpu_ns, wait_until
+from harness import check, interpreters, lost_s, name_of, path_of, pick, read_or_not, test, wait_until
 from test_dump import state
 from test_flip import Possible
 
@@ -25,19 +25,40 @@ def near(what, value, expected, ticks, floor=0.02):
     check(abs(value - expected) <= bound, "%s: %.4f, expected %.4f ± %.4f", what, value, expected, bound)
 
 
-def check_whole(recording, some, tids, floor=0.065):
-    """The samples of each thread weigh as much as the recording lasted: 4 σ of two counts of one that runs half of the
-    time; of one that sleeps there is no doubt."""
+def check_whole(recording, some, tids, runs=True):
+    """The samples of each thread weigh as much as the recording lasted. Of one that sleeps there is no doubt; of one that
+    runs, 4 σ of the ticks on its CPU, and those that the machine left out or made up for."""
     seconds = recording.summary["duration_ns"] / 1e9
+    floor, low, high = (0.065, lost_s(recording) / seconds, recording.stolen / 1e9 / seconds) if runs else (0.015, 0, 0)
     sums = weights(some, lambda s: s.tid)
     for tid in tids:
-        near("time of thread %d" % tid, sums[tid] / seconds, 1.0, RATE * seconds, floor)
+        check(1 - floor - low <= sums[tid] / seconds <= 1 + floor + high, "time of thread %d: %.3f of %.3f s, %.3f lost, %.3f more",
+              tid, sums[tid], seconds, low * seconds, high * seconds)
 
 
-def schedstat(pid, tid):
-    """Seconds on a CPU, and seconds ready to run without one."""
-    with open("/proc/%d/task/%d/schedstat" % (pid, tid)) as stat:
-        return [int(ns) / 1e9 for ns in stat.read().split()[:2]]
+def record_measured(bench, pid, tids, seconds, *args):
+    """→ the recording, which knows where the time of these threads went: {(tid, state): ns}; and its samples"""
+    def where():
+        now = {}
+        for tid in tids:
+            with open("/proc/%d/task/%d/schedstat" % (pid, tid)) as stat:
+                now[tid, "ran"], now[tid, "ready"] = map(int, stat.read().split()[:2])
+            now[tid, "off"] = time.monotonic_ns() - now[tid, "ran"] - now[tid, "ready"]
+        return now
+
+    recording, _, _ = bench.recorder("--mode", "wall", "-p", pid, "-F", RATE, *args).measured(seconds, where)
+    return recording, samples(recording.path)
+
+
+def check_state(what, told, recording, key):
+    """So many seconds are told of what was measured: 5 σ of the looks that there were, and what no tick could tell."""
+    seconds = recording.summary["duration_ns"] / 1e9
+    # time that no stack has proven goes to the next that does, and who is ready mostly runs before it is read
+    floor = 0.04 if key[1] == "ran" else 0.08
+    chance = max(5 * math.sqrt(0.5 / (recording.summary["rate_reached"] * seconds)), floor) * seconds
+    low = recording.least[key] / 1e9 - chance - lost_s(recording)
+    high = recording.most[key] / 1e9 + chance + (recording.stolen / 1e9 if key[1] == "ran" else lost_s(recording))
+    check(low <= told <= high, "%s: %.3f s of %.3f s, expected %.3f - %.3f s", what, told, seconds, low, high)
 
 
 def check_outcomes(recording, allowed=0.001, unproven=False):
@@ -53,21 +74,17 @@ def duty(bench, py):
     target = bench.start(py, "waits.py", "duty")
     tid, nap = target.ready["nap"]
     _, work = target.ready["work"]
-    recorder = bench.recorder("--mode", "wall", "-p", target.pid, "-F", RATE, "-d", 2.5)
-    recorder.wait_recording()
-    cpu = thread_cpu_ns(target.pid, tid)
-    recording = recorder.finish()
-    cpu = (thread_cpu_ns(target.pid, tid) - cpu) / 1e9
-    truth = target.stop()
-    some = samples(recording.path)
+    recording, some = record_measured(bench, target.pid, [tid], 2.5)
+    target.stop()
     sums = {state: sum(s.weight for s in some if s.state == state) for state in recording.summary["weights"]}
     check(sums == recording.summary["weights"], "the summary says %s", recording.summary["weights"])
     some = [s for s in some if s.tid == tid]
     seconds = recording.summary["duration_ns"] / 1e9
     states = weights(some, lambda s: s.state)
-    running = states["on_cpu"] + states["gc"]
     check_whole(recording, some, [tid])
-    near("CPU time", running / seconds, cpu / seconds, RATE * seconds, floor=0.03)
+    check_state("on a CPU", states["on_cpu"] + states["gc"], recording, (tid, "ran"))
+    check_state("ready", states["runnable"], recording, (tid, "ready"))
+    check_state("asleep", states["sleeping"], recording, (tid, "off"))
     for sample in some:
         if sample.state == "sleeping":
             check(nap in sample.stack and sample.outcome == "read", "asleep in %s", sample)
@@ -75,9 +92,8 @@ def duty(bench, py):
             check(sample.outcome == "exact", "on a CPU: %s", sample)
     in_work = sum(s.weight for s in some if work in s.stack) / 1e9
     in_nap = sum(s.weight for s in some if nap in s.stack) / 1e9
-    check(in_work + in_nap > 0.93 * seconds, "in work %.2f s, in nap %.2f s of %.2f s", in_work, in_nap, seconds)
-    # its own clocks ran longer than the recording: the shares are alike, not the same
-    near("naps", in_nap / seconds, truth["nap"] / truth["wall"], RATE * seconds, floor=0.06)
+    check(in_work + in_nap > 0.93 * seconds - lost_s(recording), "in work %.2f s, in nap %.2f s of %.2f s", in_work, in_nap,
+          seconds)
     check_outcomes(recording)
 
 
@@ -112,7 +128,7 @@ def idle_is_free(bench):
         recording, some = record_wall(bench, target.pid, 2)
         longer, _ = record_wall(bench, target.pid, 4)
         target.stop()
-        check_whole(recording, some, target.ready["tids"], floor=0.015)
+        check_whole(recording, some, target.ready["tids"], runs=False)
         for sample in some:
             check(sample.state == "sleeping", "%s", sample)
             if sample.tid in target.ready["tids"]:
@@ -129,21 +145,13 @@ def waiting_for_the_gil(bench, py):
     nothing else runs."""
     target = bench.start(py, "waits.py", "gil")
     spinning = {tid: frame for tid, frame in target.ready.values()}
-    recorder = bench.recorder("--mode", "wall", "-p", target.pid, "-F", RATE, "-d", 3)
-    recorder.wait_recording()
-    before = {tid: schedstat(target.pid, tid) for tid in spinning}
-    start = time.monotonic()
-    recording = recorder.finish()
-    elapsed = time.monotonic() - start
-    some = samples(recording.path)
-    seconds = recording.summary["duration_ns"] / 1e9
+    recording, some = record_measured(bench, target.pid, spinning, 3)
     for tid, frame in spinning.items():
-        ran, ready = (now - then for now, then in zip(schedstat(target.pid, tid), before[tid]))
         mine = [s for s in some if s.tid == tid]
         states = weights(mine, lambda s: s.state)
-        near("on a CPU", (states["on_cpu"] + states["gc"]) / seconds, ran / elapsed, RATE * seconds, floor=0.06)
-        near("ready", states["runnable"] / seconds, ready / elapsed, RATE * seconds, floor=0.08)
-        near("waiting for the GIL", states["gil_wait"] / seconds, 1 - (ran + ready) / elapsed, RATE * seconds, floor=0.08)
+        check_state("on a CPU", states["on_cpu"] + states["gc"], recording, (tid, "ran"))
+        check_state("ready", states["runnable"], recording, (tid, "ready"))
+        check_state("waiting for the GIL", states["gil_wait"], recording, (tid, "off"))
         for sample in mine:
             check(frame in sample.stack or sample.outcome in ("missed", "cut"), "%s", sample)
     target.stop()
@@ -159,7 +167,7 @@ def gil_mode(bench, py):
     target.stop()
     seconds = recording.summary["duration_ns"] / 1e9
     held = weights(some, lambda s: s.tid)
-    check(0.8 * seconds < sum(held.values()) < 1.1 * seconds, "held: %s of %.2f s", held, seconds)
+    check(0.9 * seconds - lost_s(recording) < sum(held.values()) < 1.1 * seconds + recording.stolen / 1e9, "held: %s of %.2f s", held, seconds)
     spinning = {tid for tid, _ in target.ready.values()}
     check(sum(held[tid] for tid in spinning) > 0.95 * sum(held.values()), "held: %s", held)
     for sample in some:
@@ -205,7 +213,7 @@ def sub_interpreters(bench, py):
     recording, some = record_wall(bench, target.pid, 1)
     target.stop()
     inner, outer = target.ready["enter"][0], target.ready["outer_nap"]
-    check_whole(recording, some, [inner, outer[0]], floor=0.015)
+    check_whole(recording, some, [inner, outer[0]], runs=False)
     for sample in some:
         if sample.tid == outer[0]:
             check(outer[1] == sample.stack[-1] and sample.outcome == read_or_not(py), "%s", sample)
@@ -218,14 +226,14 @@ def sub_interpreters(bench, py):
 
 @test(each=True, only=lambda py: py.minor in ((3, 9), (3, 11), (3, 13), (3, 15)))
 def churn(bench, py):
-    """Threads that are born and die all the time; also where scry only gets the CPU that they leave to it: it reads them
-    seldom there, and what no proven stack has told by the end is missing (0.73 - 1.0 of two seconds seen)."""
+    """Threads that are born and die all the time; also where scry only gets the CPU that they leave to it, and finds
+    them seldom: no time is lost for that."""
     one_cpu = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
-    for prefix, floor in ((), 0.065), (one_cpu, 0.35):
-        churn_on(bench, py, prefix, floor)
+    for prefix in (), one_cpu:
+        churn_on(bench, py, prefix)
 
 
-def churn_on(bench, py, prefix, floor):
+def churn_on(bench, py, prefix):
     target = bench.start(py, "threads.py", prefix=prefix)
     recording, some = record_wall(bench, target.pid, 2, prefix=prefix)
     truth = target.stop()
@@ -238,7 +246,7 @@ def churn_on(bench, py, prefix, floor):
                 check(name == kinds.get(sample.tid), "%s did %s", sample, kinds.get(sample.tid))
                 right += 1
     check(right > 0.1 * len(some), "only %d of %d samples in the threads' work", right, len(some))
-    check_whole(recording, some, [target.pid], floor=floor)
+    check_whole(recording, some, [target.pid])
     check_outcomes(recording)
 
 
@@ -256,22 +264,26 @@ def flip(bench, py):
         for (stack, outcome), count in seen.items():
             check(stack in possible, "impossible, %d of %d, %s: %s", count, len(some), outcome, "; ".join(stack))
         check(sum(seen.values()) > 0.9 * len(some), "only %d of %d samples have a stack", sum(seen.values()), len(some))
-        # see test_flip about generators; a thread that is displaced there stays there for many ticks
-        check_outcomes(recording, 0.03 if kind == "generators" and py.minor in ((3, 11), (3, 12)) else 0.002)
+        # see test_flip about generators; a thread that is displaced there stays there for many ticks, all one sample
+        failed = sum(s.outcome in ("missed", "cut") for s in some)
+        allowed = 0.03 if kind == "generators" and py.minor in ((3, 11), (3, 12)) else 0.002
+        check(failed <= max(allowed * len(some), 2), "%d of %d failed", failed, len(some))
+        check(recording.outcomes()["unproven"] == 0, "outcomes: %s", recording.outcomes())
 
 
 @test()
 def exclude_idle(bench):
     target = bench.start(pick("debian-3.11"), "waits.py", "duty")
-    recording, some = record_wall(bench, target.pid, 1.5, "--exclude-idle")
-    truth = target.stop()
-    check(some and all(s.state != "sleeping" for s in some), "%s", weights(some, lambda s: s.state))
-    in_work = sum(s.weight for s in some if target.ready["work"][1] in s.stack)
-    near("work", in_work / recording.summary["duration_ns"], 1 - truth["nap"] / truth["wall"], RATE * 1.5, floor=0.08)
-    target = bench.start(pick("debian-3.11"), "waits.py", "gil")
-    recording, some = record_wall(bench, target.pid, 1, "--exclude-idle")
+    recording, some = record_measured(bench, target.pid, [target.pid], 1.5, "--exclude-idle")
     target.stop()
-    check(weights(some, lambda s: s.state)["gil_wait"] > 0.05, "waiting for the GIL is not idle")
+    states = weights((s for s in some if s.tid == target.pid), lambda s: s.state)
+    check(some and not states["sleeping"], "%s", states)
+    check_state("on a CPU", states["on_cpu"] + states["gc"], recording, (target.pid, "ran"))
+    check_state("ready", states["runnable"], recording, (target.pid, "ready"))
+    target = bench.start(pick("debian-3.11"), "waits.py", "gil")
+    recording, some = record_wall(bench, target.pid, 2, "--exclude-idle")
+    target.stop()
+    check(weights(some, lambda s: s.state)["gil_wait"] > 0, "waiting for the GIL is not idle")
 
 
 @test()
@@ -296,11 +308,12 @@ def a_child_that_only_sleeps(bench):
     """Forked while recorded, and never on a CPU when one ticks: a pass over all tasks meets it."""
     for py in pick("sid-3.14", "standalone-3.14"), pick("debian-3.11"):
         target = bench.start(py, "waits.py", "fork")
-        recorder = bench.recorder("--mode", "wall", "-p", target.pid, "-F", 200, "-d", 2)
+        recorder = bench.recorder("--mode", "wall", "-p", target.pid, "-F", 200)
         recorder.wait_recording()
         target.say()
         child = target.answer()
-        recording = recorder.finish()
+        time.sleep(1.5)
+        recording = recorder.interrupt()
         target.say()
         target.answer()
         some = [s for s in samples(recording.path) if s.pid == child]
@@ -314,16 +327,17 @@ def whole_machine(bench):
     """-a: every process at once, those of several versions among them; and those that start later."""
     pys = [py for py in interpreters() if not py.missing and not py.root][:4]
     targets = [bench.start(py, "waits.py", "idle", 3) for py in pys]
-    recorder = bench.recorder("--mode", "wall", "-a", "-F", 99, "-d", 4)
+    recorder = bench.recorder("--mode", "wall", "-a", "-F", 99)
     recorder.wait_recording()
     late = bench.start(pys[0], "waits.py", "idle", 2)
-    recording = recorder.finish()
+    time.sleep(2)
+    recording = recorder.interrupt()
     some = samples(recording.path)
     late.stop()
     for target in targets:
         target.stop()
         mine = [s for s in some if s.tid in target.ready["tids"]]
-        check_whole(recording, mine, target.ready["tids"], floor=0.015)
+        check_whole(recording, mine, target.ready["tids"], runs=False)
         check(all(target.ready["frame"] in s.stack for s in mine), "%s: %s", target.py, mine[:1])
     for tid in late.ready["tids"]:
         check(sum(s.weight for s in some if s.tid == tid) > 1e9, "thread %d, started late, has too little", tid)
@@ -333,10 +347,19 @@ def whole_machine(bench):
 def command(bench):
     """-- COMMAND in wall mode: from its first instruction to its last."""
     py = pick("debian-3.13", "pyenv-3.13")
-    recording = bench.record("--mode", "wall", "-F", 500, "--", *py.command, "-c",
-                             "import time\ndef doze():\n time.sleep(1.0)\ndoze()")
-    dozed = sum(s.weight for s in samples(recording.path) if s.stack[-1].startswith("doze "))
-    check(0.9e9 < dozed < 1.1e9, "dozed %.3f s of 1 s", dozed / 1e9)
+    path = os.path.join(bench.folder, "took")
+    recording = bench.record("--mode", "wall", "-F", 500, "--", *py.command, "-c", """import time
+def doze():
+    time.sleep(2)
+start = time.monotonic()
+doze()
+took = time.monotonic() - start
+open(%r, "w").write(str(took))""" % path)
+    with open(path) as text:
+        took = float(text.read())
+    dozed = weights(samples(recording.path), lambda s: s.stack[-1].startswith("doze "))[True]
+    # found at its first tick on a CPU, which may come late
+    check(took - 0.25 < dozed < took + 0.05, "dozed %.3f s of %.3f s", dozed, took)
 
 
 @test()
@@ -353,8 +376,8 @@ def stopped_and_blocked(bench):
     for args in (), ("--no-bpf",):
         for pid, want, tids in ((target.pid, "stopped", [tid for tid, _ in target.ready.values()]),
                                 (blocked.pid, "blocked", [blocked.pid])):
-            recording, some = record_wall(bench, pid, 0.4, "--no-inherit", *args)
-            check_whole(recording, some, tids, floor=0.1)
+            recording, some = record_wall(bench, pid, 1, "--no-inherit", *args)
+            check_whole(recording, some, tids, runs=False)
             seen = {(s.state, s.outcome) for s in some}
             check(seen == {(want, "read")}, "%s %s: %s", want, args, seen)
             rows = bench.scry("report", "--by", "state", "-i", recording.path).stdout

@@ -29,6 +29,11 @@ uint64_t clock_boot(void)
 	return now(CLOCK_BOOTTIME);
 }
 
+uint64_t clock_mono_of_boot(uint64_t boot)
+{
+	return boot - (clock_boot() - clock_mono());
+}
+
 uint64_t clock_cpu_self(void)
 {
 	return now(CLOCK_PROCESS_CPUTIME_ID);

@@ -82,6 +82,24 @@ bool roster_unchanged(const struct roster_thread *t, const struct sched_facts *f
 	return known && t->runs == f->runs && t->cpu_ns == f->cpu_ns;
 }
 
+uint64_t roster_untold(const struct roster_thread *t, uint64_t time, uint64_t cpu_ns)
+{
+	uint64_t passed = time > t->told ? time - t->told : 0;
+	uint64_t ran = cpu_ns > t->told_cpu ? cpu_ns - t->told_cpu : 0;
+
+	return passed > ran ? passed - ran : 0;
+}
+
+uint64_t roster_tell(struct roster_thread *t, uint64_t time, uint64_t cpu_ns)
+{
+	uint64_t ns = roster_untold(t, time, cpu_ns);
+
+	t->told = MAX(t->told, time);
+	t->told_cpu = MAX(t->told_cpu, cpu_ns);
+	t->untold = 0;
+	return ns;
+}
+
 bool roster_has(const struct roster *r, uint32_t tid)
 {
 	size_t low = 0, high = r->n, at;

@@ -22,10 +22,14 @@ struct roster_thread {
 	uint8_t outcome; /* enum outcome of it */
 	bool waits_gil, holds_gil;
 	bool fresh;	/* it had no sample at the look before, which may not have had it */
+	bool dropped;	/* that look was at a time that no sample is to tell */
 	bool wanted;	/* its name is one that was asked for */
 	uint64_t named; /* boottime ns: when its name was last looked at */
-	uint64_t carry; /* ns off the CPU that no sample has told yet */
-	uint64_t seen;	/* sched_facts.runs at the last tick that looked at it */
+	/* its time that samples of wall ticks have told: up to when, and how much it had run by
+	 * then */
+	uint64_t told, told_cpu;
+	uint64_t untold; /* ns off the CPU since, as of the last look; never more than that */
+	uint64_t seen;	 /* sched_facts.runs at the last tick that looked at it */
 	/* ticks since its last sample at which it stood there still; their time: of the last one */
 	uint64_t held_weight, held_time;
 	uint32_t held_ticks;
@@ -50,5 +54,13 @@ bool roster_has(const struct roster *r, uint32_t tid);
 /* A proven stack is known (or on its way), and the thread has not run since: it stands there still.
  */
 bool roster_unchanged(const struct roster_thread *t, const struct sched_facts *f);
+
+/*
+ * How long it was off the CPU since what its samples have told, up to `time` (monotonic ns), when
+ * it had run for cpu_ns. All of the time, on the CPU too, when cpu_ns is always 0.
+ */
+uint64_t roster_untold(const struct roster_thread *t, uint64_t time, uint64_t cpu_ns);
+/* Now it is told. → how long that was */
+uint64_t roster_tell(struct roster_thread *t, uint64_t time, uint64_t cpu_ns);
 
 #endif

@@ -15,7 +15,7 @@
 #define SESSION_DRAIN_YOUNG_NS (10 * NSEC_PER_MSEC)
 #define SESSION_TICK_NS (500 * NSEC_PER_MSEC)	 /* sink and progress */
 #define SESSION_RESCAN_NS (1000 * NSEC_PER_MSEC) /* CPUs that came or went */
-#define SESSION_LOOP_NAME "scry-recording"	 /* of the thread, from the moment that it samples */
+#define SESSION_LOOP_NAME "scry-recording" /* of the thread, from the moment that it samples */
 
 /* What session_run() was given. */
 struct run {
@@ -163,7 +163,7 @@ static int loop(void *arg)
 
 	prctl(PR_SET_NAME, SESSION_LOOP_NAME);
 	if (s->wall)
-		wall_start(s->wall, s->start);
+		s->error = wall_start(s->wall, s->start);
 	while (!over(r, now)) {
 		r->next_drain = drain_at(s, now, targets_retry(s->targets, now));
 		if (s->wall)

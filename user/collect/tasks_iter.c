@@ -121,6 +121,7 @@ static struct sched_facts facts_of(const struct task_record *r)
 		.ns_tid = r->ns_tid,
 		.state = sched_kernel_state(r->state),
 		.live = true,
+		.displaced = r->flags & TASK_DISPLACED,
 		.start = r->start_boottime,
 		.runs = r->runs,
 		.cpu_ns = r->cpu_ns,

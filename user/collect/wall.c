@@ -9,9 +9,11 @@
  *	wall tick    ·     ·     ╵     ╵     ╵     ·     ·     ╵     ╵     ╵     ·     wall_tick()
  *
  * The tick of each CPU takes who runs there, in the interrupt, and is worth the event's period. The
- * wall tick takes all who don't run, and is worth the real time since the last one; a thread that
- * is on a CPU at that moment has no sample from it. So nothing counts twice, a tick that comes late
- * or not at all costs no time, and what is expected of the sum is the time on the wall.
+ * wall tick takes all who don't run, and is worth the time that the thread was off the CPU since
+ * its last one: what the clock says, less what the scheduler says that it ran. A thread that is on
+ * a CPU at that moment has no sample from it. So nothing counts twice, a tick that comes late or
+ * not at all costs no time, and what is expected of the sum is the time on the wall. What is left
+ * at the end of a thread, or of the recording, is a sample without a stack.
  *
  * Each period has one wall tick, at a moment drawn at random: at a fixed one it would keep its
  * distance to the CPUs' ticks, which are as often, for the whole recording, and programs that do
@@ -64,6 +66,7 @@
 #define WALL_CROWD_NS (10 * NSEC_PER_SEC)  /* ticks stay our own when the kernel's are too few */
 #define WALL_MAX_LOOKS 16		   /* processes that are looked at in one tick */
 #define WALL_YOUNG_NS NSEC_PER_SEC	   /* a thread may still be given its name (boottime) */
+#define WALL_REST_PERIODS 2 /* less than that at the end is no tick that was missed */
 #define WALL_COMM 16
 
 struct wall {
@@ -80,7 +83,7 @@ struct wall {
 	struct wall_slots slots; /* of our own */
 	uint64_t period, last;
 	uint64_t counted, missed;	/* of the kernel's ticks: up to when, ticker_missed() */
-	uint64_t time;			/* of the pass, or the tick */
+	uint64_t time, end;		/* of the pass, or the tick; of the recording */
 	uint32_t ticks;			/* that a look at this process stands for */
 	uint64_t all_next;		/* when one is over all again */
 	uint64_t newest;		/* targets_newest() at the last one over all */
@@ -130,13 +133,6 @@ void wall_free(struct wall *w)
 	free(w);
 }
 
-void wall_start(struct wall *w, uint64_t now)
-{
-	w->last = now;
-	w->counted = now;
-	wall_slots_start(&w->slots, w->period, now);
-}
-
 uint64_t wall_next(const struct wall *w)
 {
 	if (!w->told)
@@ -160,7 +156,7 @@ void wall_get_counts(const struct wall *w, struct wall_counts *ret)
 }
 
 /* It has ended while it was watched: the ticks before. */
-static int take_rest(struct wall *w, struct process *p)
+static int take_ticks_before(struct wall *w, struct process *p)
 {
 	uint64_t begin = p->wall_seen, until = 0;
 	uint32_t ticks = p->watched ? ticker_rest(w->ticker, p->pid, begin, &until) : 0;
@@ -180,13 +176,27 @@ static int take_rest(struct wall *w, struct process *p)
 	return err;
 }
 
+/* It is not looked at again: what its threads' samples have not told, if it is so long (ns). */
+static int take_rest(struct wall *w, struct process *p, enum outcome outcome, uint64_t least)
+{
+	struct roster_thread *th;
+	int err = 0;
+
+	for (th = p->roster.v; th < p->roster.v + p->roster.n && !err; th++)
+		if (th->untold >= least)
+			err = wall_hold_rest(w->read, p, th, outcome);
+	return err;
+}
+
 int wall_release(struct wall *w)
 {
 	struct process *p = targets_exited(w->targets);
 	int err = wall_hold_release_unnamed(w->read);
 
 	for (; p && !err; p = p->next) {
-		err = take_rest(w, p);
+		err = take_ticks_before(w, p);
+		if (!err)
+			err = take_rest(w, p, OUTCOME_GONE, 0);
 		if (!err)
 			err = wall_hold_release(w->read, p);
 	}
@@ -264,7 +274,7 @@ static int thread_tick(struct wall *w, struct process *p, size_t i, const struct
 	if (th->seen != f->runs || f->state == SCHED_ON_CPU || f->state == SCHED_RUNNABLE)
 		p->wall_awake = w->time;
 	th->seen = f->runs;
-	if (told && !unchanged && is_to_meet(w, th))
+	if ((told || f->displaced) && !unchanged && is_to_meet(w, th))
 		err = meet(w, p, th, f);
 	told &= th->wanted;
 	if (!err && told) {
@@ -272,6 +282,7 @@ static int thread_tick(struct wall *w, struct process *p, size_t i, const struct
 				: wall_read_want(w->read, p, i, f);
 	} else if (!err) {
 		err = wall_hold_leave(w->read, p, th);
+		wall_hold_drop(w->read, th, f);
 		if (!unchanged && !err)
 			err = wall_hold_forget(w->read, p, th);
 	}
@@ -314,8 +325,8 @@ static int process_pass(struct wall *w, struct process *p, const struct sched_fa
 
 	look.late = late;
 	if (p->watched) {
-		ticks = ticker_rest(w->ticker, p->pid, look.time - look.weight, &until);
-		wall_look_before(&look, ticks, until);
+		ticks = ticker_rest(w->ticker, p->pid, look.begin, &until);
+		wall_look_before(&look, ticks, MIN(until, w->end));
 		p->watched = false;
 	} else if (p->dozes) {
 		wall_look_guess(&look, w->period);
@@ -330,14 +341,14 @@ static int on_tick(void *arg, const struct ticker_tick *tick)
 	struct process *p = targets_find(w->targets, tick->pid);
 	struct wall_look look;
 
-	if (!p || !p->watched || tick->time <= p->wall_seen)
+	if (!p || !p->watched || MIN(tick->time, w->end) <= p->wall_seen)
 		return 0; /* another one by now, or looked at since */
 	p = targets_tasks_process(w->targets, &tick->v[0]);
 	if (!p || !p->watched)
 		return 0;
-	w->time = tick->time;
+	w->time = MIN(tick->time, w->end);
 	look = wall_look_at(p, w->time, w->last);
-	wall_look_before(&look, tick->unchanged, tick->before);
+	wall_look_before(&look, tick->unchanged, MIN(tick->before, w->end));
 	look.late = true;
 	w->last = w->time;
 	return process_tick(w, p, &look, tick->v, tick->n);
@@ -353,7 +364,7 @@ static int each_process(struct wall *w, const struct sched_facts *f, size_t n)
 		for (end = i + 1; end < n && f[end].pid == f[i].pid;)
 			end++;
 		p = targets_tasks_process(w->targets, &f[i]);
-		if (!p || (w->told && p->watched))
+		if (!p || (w->told && p->watched) || p->wall_seen >= w->end)
 			continue;
 		err = process_pass(w, p, f + i, end - i, i && w->live);
 		if (err)
@@ -408,7 +419,7 @@ static int tick_all(struct wall *w, uint64_t now)
 	if (err)
 		return err;
 	look_at_new(w, &v);
-	w->time = v.time;
+	w->time = MIN(v.time, w->end);
 	err = each_process(w, v.v, v.n);
 	choose_ticks(w, now);
 	return err;
@@ -469,15 +480,32 @@ int wall_tick(struct wall *w, uint64_t now)
 	return err;
 }
 
-/* The ticks that are not told yet come with the last look. */
+/* The first look says how long threads had run before. */
+int wall_start(struct wall *w, uint64_t now)
+{
+	w->last = now;
+	w->counted = now;
+	w->end = UINT64_MAX;
+	wall_slots_start(&w->slots, w->period, now);
+	return tick_all(w, now);
+}
+
+/* The ticks that are not told yet come with the last look; and then what no look could tell. */
 int wall_end(struct wall *w, uint64_t now)
 {
+	struct process *p;
 	int err;
 
 	count_told(w, now);
+	w->end =
+		now; /* we may come late to what follows, and the kernel's ticks go on until then */
 	ticker_watch(w->ticker, NULL, 0);
 	err = wall_told(w);
 	w->told = false;
 	w->crowded = UINT64_MAX;
-	return err ? err : tick_all(w, now);
+	if (!err)
+		err = tick_all(w, now);
+	for (p = targets_first(w->targets); p && !err; p = p->hh.next)
+		err = take_rest(w, p, OUTCOME_MISSED, WALL_REST_PERIODS * w->period);
+	return err;
 }

@@ -21,7 +21,7 @@ int wall_new(const struct session_options *o, struct tasks *tasks, struct target
 	     struct pipeline *p, struct wall **ret);
 void wall_free(struct wall *w); /* accepts NULL */
 /* Elapsed time counts from now on (monotonic ns). */
-void wall_start(struct wall *w, uint64_t now);
+int wall_start(struct wall *w, uint64_t now);
 /* Monotonic ns: when the next tick is due. One that is late counts for the time since the last. */
 uint64_t wall_next(const struct wall *w);
 /* A tick: one sample for each thread that is off the CPU. 0 or -errno, also of the sink. */

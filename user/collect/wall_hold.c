@@ -10,10 +10,14 @@
 #include "collect/wall_hold.h"
 
 #include <errno.h>
+#include "base/clock.h"
 #include "base/vec.h"
 #include "collect/wall_read_impl.h"
 
 #define HELD_MAX 1000000 /* ticks that one sample stands for */
+#define HELD_STALE_NS                                                                              \
+	(10 * NSEC_PER_MSEC)	   /* the scheduler's count for one that runs: a tick of HZ=100 */
+#define HELD_BORN_NS NSEC_PER_MSEC /* so far apart two readings of one birth may be */
 
 /* Ticks at which a thread stood still. */
 struct held {
@@ -107,36 +111,67 @@ static int hold(struct wall_read *r, struct process *p, struct roster_thread *th
 	return err;
 }
 
-/* Of a thread that has changed since the last look: where it is known to have stood, *ret_weight in
- * all; 0: it is not known. A new thread did not stand anywhere. */
+/*
+ * Of a thread that has changed since the last look: the ticks at which it stood where it is known
+ * to have stood. *ret_ticks: how many; those of a thread that had no sample then have none now. 0:
+ * where it stood is not known, they count for what is now.
+ */
 int wall_hold_before(struct wall_read *r, struct process *p, struct roster_thread *th,
-		     uint64_t *ret_weight)
+		     uint32_t *ret_ticks)
 {
 	bool known = th->stack != ROSTER_NONE || th->ticket != ROSTER_NONE;
+	bool drops = th->fresh ? th->dropped : r->gil_only && !th->holds_gil;
 	struct held h = {
 		.state = (enum run_state)th->held_state,
 		.ticks = r->look.before_ticks,
-		.weight = r->look.before_weight,
 		.time = r->look.before_time,
 	};
 
-	*ret_weight = 0;
+	*ret_ticks = 0;
 	if (!h.ticks || (!known && !th->fresh))
 		return 0;
-	*ret_weight = h.weight;
-	if (!known || th->fresh || (r->gil_only && !th->holds_gil))
+	*ret_ticks = h.ticks;
+	if (!drops && th->fresh)
 		return 0;
-	return hold(r, p, th, &h);
+	h.weight = roster_tell(th, h.time, th->told_cpu); /* it did not run until then */
+	return drops ? 0 : hold(r, p, th, &h);
 }
 
 int wall_hold_leave(struct wall_read *r, struct process *p, struct roster_thread *th)
 {
-	uint64_t before;
-	int err = wall_hold_before(r, p, th, &before);
+	uint32_t ticks;
 
-	if (!before && !th->fresh)
-		th->carry += r->look.before_weight;
-	return err;
+	return wall_hold_before(r, p, th, &ticks);
+}
+
+void wall_hold_drop(struct wall_read *r, struct roster_thread *th, const struct sched_facts *f)
+{
+	uint64_t ns;
+
+	th->dropped = f->state != SCHED_DEAD && (!r->live || f->state != SCHED_ON_CPU);
+	if (th->dropped) {
+		roster_tell(th, r->look.time, wall_read_ran(r, f->cpu_ns));
+	} else if (r->live && f->state == SCHED_ON_CPU) {
+		ns = roster_untold(th, r->look.time, f->cpu_ns);
+		th->untold = f->displaced ? ns : ns - MIN(ns, HELD_STALE_NS);
+	}
+}
+
+int wall_hold_rest(struct wall_read *r, struct process *p, struct roster_thread *th,
+		   enum outcome outcome)
+{
+	struct sample s = wall_hold_sample(p, th, RUN_UNKNOWN);
+	struct pipeline_frames none = {0};
+	uint32_t ticket;
+
+	s.outcome = outcome;
+	s.time = p->wall_seen;
+	s.weight = th->untold;
+	th->untold = 0;
+	/* whether it was idle, or held the GIL, is what was not found out */
+	if (!s.weight || !th->wanted || r->exclude_idle || r->gil_only)
+		return 0;
+	return pipeline_read(r->pipeline, p, &s, &none, &ticket);
 }
 
 /* Threads that have ended since the look before: the ticks at which they stood there still. */
@@ -150,14 +185,34 @@ static int leave_ended(struct wall_read *r, struct process *p, const struct sche
 	for (th = p->roster.v; th < p->roster.v + p->roster.n && !err; th++) {
 		while (at < n && f[at].tid < th->tid)
 			at++;
-		if (at == n || f[at].tid != th->tid || f[at].start != th->start)
-			err = wall_hold_leave(r, p, th);
+		if (at < n && f[at].tid == th->tid && f[at].start == th->start)
+			continue;
+		err = wall_hold_leave(r, p, th);
+		if (!err)
+			err = wall_hold_rest(r, p, th, OUTCOME_GONE);
 	}
 	return err;
 }
 
+/* Its time begins with itself, or where that of its process does. What it had run by then is only
+ * known if it was nothing: else a CPU that it is on now is taken to have been its own since. */
+static void begin_time(const struct wall_read *r, struct roster_thread *th,
+		       const struct sched_facts *f)
+{
+	uint64_t born = clock_mono_of_boot(f->start);
+	bool runs = r->live && f->state == SCHED_ON_CPU && !f->displaced;
+
+	if (born + HELD_BORN_NS > r->look.begin) {
+		th->told = MIN(born, r->look.time);
+		return;
+	}
+	th->told = runs ? r->look.time : r->look.begin;
+	th->told_cpu = wall_read_ran(r, f->cpu_ns);
+}
+
 int wall_hold_follow(struct wall_read *r, struct process *p, const struct sched_facts *f, size_t n)
 {
+	size_t i;
 	int err = 0;
 
 	if (!roster_is_of(&p->roster, f, n)) {
@@ -165,7 +220,12 @@ int wall_hold_follow(struct wall_read *r, struct process *p, const struct sched_
 		if (!err)
 			err = wall_hold_release(r, p);
 	}
-	return err ? err : roster_follow(&p->roster, f, n);
+	if (!err)
+		err = roster_follow(&p->roster, f, n);
+	for (i = 0; i < n && !err; i++)
+		if (!p->roster.v[i].told)
+			begin_time(r, &p->roster.v[i], &f[i]);
+	return err;
 }
 
 int wall_hold_forget(struct wall_read *r, struct process *p, struct roster_thread *th)
@@ -181,18 +241,16 @@ int wall_hold_again(struct wall_read *r, struct process *p, struct roster_thread
 {
 	struct held h = {
 		.state = wall_hold_state(th, f), .ticks = r->look.ticks, .time = r->look.time};
-	uint64_t before = 0;
+	uint32_t before = 0;
 	int err = 0;
 
-	if (r->gil_only && !th->holds_gil)
-		return 0;
-	if (h.state != th->held_state)
+	if (h.state != th->held_state && (!r->gil_only || th->holds_gil))
 		err = wall_hold_before(r, p, th, &before);
-	if (before)
-		h.ticks -= r->look.before_ticks;
-	h.weight = r->look.weight - before + th->carry;
-	th->carry = 0;
-	return err ? err : hold(r, p, th, &h);
+	h.ticks -= before;
+	h.weight = roster_tell(th, h.time, wall_read_ran(r, f->cpu_ns));
+	if (err || (r->gil_only && !th->holds_gil))
+		return err;
+	return hold(r, p, th, &h);
 }
 
 static void settle(const struct wall_read *r, struct process *p)

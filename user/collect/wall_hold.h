@@ -16,6 +16,12 @@ int wall_hold_again(struct wall_read *r, struct process *p, struct roster_thread
 		    const struct sched_facts *f);
 /* It has no sample now: those of the ticks before. */
 int wall_hold_leave(struct wall_read *r, struct process *p, struct roster_thread *th);
+/* It is not looked at again: the time that none of its samples has told, as one of that outcome. */
+int wall_hold_rest(struct wall_read *r, struct process *p, struct roster_thread *th,
+		   enum outcome outcome);
+/* It has no sample at this look, nor will the time since the last one: unless that was on a CPU
+ * which has ticks of its own. */
+void wall_hold_drop(struct wall_read *r, struct roster_thread *th, const struct sched_facts *f);
 /* Where it stands is not known any more. */
 int wall_hold_forget(struct wall_read *r, struct process *p, struct roster_thread *th);
 /* Hands on what is held back of this process. */

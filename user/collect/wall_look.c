@@ -9,7 +9,7 @@
 /* On the monotonic clock; 0: not known. */
 static uint64_t started(const struct process *p)
 {
-	return p->start_exact ? p->start_boottime - (clock_boot() - clock_mono()) : 0;
+	return p->start_exact ? clock_mono_of_boot(p->start_boottime) : 0;
 }
 
 struct wall_look wall_look_at(struct process *p, uint64_t time, uint64_t last)
@@ -20,20 +20,17 @@ struct wall_look wall_look_at(struct process *p, uint64_t time, uint64_t last)
 		p->wall_seen = MIN(MAX(last, started(p)), time);
 		p->wall_awake = time;
 	}
-	l.weight = time - p->wall_seen;
+	l.begin = p->wall_seen;
 	p->wall_seen = time;
 	return l;
 }
 
 void wall_look_before(struct wall_look *l, uint32_t ticks, uint64_t until)
 {
-	uint64_t begin = l->time - l->weight;
-
-	if (!ticks || until <= begin)
+	if (!ticks || until <= l->begin)
 		return;
 	l->ticks = ticks + 1;
 	l->before_ticks = ticks;
-	l->before_weight = until - begin;
 	l->before_time = until;
 }
 
@@ -41,10 +38,11 @@ void wall_look_before(struct wall_look *l, uint32_t ticks, uint64_t until)
  * look. */
 void wall_look_guess(struct wall_look *l, uint64_t period)
 {
-	uint64_t ticks = l->time / period - (l->time - l->weight) / period, before;
+	uint64_t ticks = l->time / period - l->begin / period, before;
 
 	ticks = MAX(MIN(ticks, LOOK_MAX_TICKS), 1u);
 	before = (ticks - 1) / 2;
-	wall_look_before(l, (uint32_t)before, l->time - l->weight / ticks * (ticks - before));
+	wall_look_before(l, (uint32_t)before,
+			 l->time - (l->time - l->begin) / ticks * (ticks - before));
 	l->ticks = (uint32_t)ticks;
 }

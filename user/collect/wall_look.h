@@ -8,13 +8,13 @@
 struct process;
 
 struct wall_look {
-	uint64_t time;	 /* monotonic ns */
-	uint64_t weight; /* ns since the look before */
-	uint32_t ticks;	 /* in these: samples of each thread */
-	bool late;	 /* facts are the kernel's, but much older than what is read */
+	uint64_t time;	/* monotonic ns */
+	uint64_t begin; /* monotonic ns: the look before */
+	uint32_t ticks; /* in these: samples of each thread */
+	bool late;	/* facts are the kernel's, but much older than what is read */
 	/* of these: at which all was as it was at the look before, for all that is known */
 	uint32_t before_ticks;
-	uint64_t before_weight, before_time; /* of all together; of the last one */
+	uint64_t before_time; /* of the last one of them */
 };
 
 /* A look at `time`, of one tick; a process that is new was there since `last`, or since its start.

@@ -76,15 +76,14 @@ static uint64_t pointer_of(const struct process *p, const struct job *j)
 int wall_read_want(struct wall_read *r, struct process *p, size_t i, const struct sched_facts *f)
 {
 	struct job j = {.i = i, .facts = *f, .ticks = r->look.ticks};
-	uint64_t before;
+	uint32_t before;
 	int err;
 
 	if (vec_reserve(&r->jobs, &r->cap_jobs, r->n_jobs + 1, sizeof(*r->jobs)))
 		return -ENOMEM;
 	err = wall_hold_before(r, p, &p->roster.v[i], &before);
-	if (before)
-		j.ticks -= r->look.before_ticks;
-	j.weight = r->look.weight - before;
+	j.ticks -= before;
+	j.cpu_ns = wall_read_ran(r, f->cpu_ns);
 	r->jobs[r->n_jobs++] = j;
 	return err ? err : wall_hold_forget(r, p, &p->roster.v[i]);
 }
@@ -208,6 +207,7 @@ static int finish(struct wall_read *r, struct process *p, size_t i, enum verdict
 	struct roster_thread *th = &p->roster.v[j->i];
 	struct pipeline_frames f = {0};
 	struct sample s;
+	uint64_t weight = roster_tell(th, r->look.time, j->cpu_ns);
 	int err;
 
 	th->runs = j->facts.runs;
@@ -229,9 +229,8 @@ static int finish(struct wall_read *r, struct process *p, size_t i, enum verdict
 	if (s.outcome == OUTCOME_READ)
 		p->stats.v[a->still ? STAT_WITNESS_GIL : STAT_WITNESS_SCHED]++;
 	s.time = r->look.time;
-	s.weight = j->weight + th->carry;
+	s.weight = weight;
 	s.more = j->ticks - 1;
-	th->carry = 0;
 	if (v != GONE && a->n)
 		f = (struct pipeline_frames){
 			.frames = reader_frames(p->reader) + a->first,
@@ -271,9 +270,11 @@ static bool has_left(const struct wall_read *r, const struct process *p,
 }
 
 /* Its time goes to its next sample. */
-static void carry(const struct wall_read *r, struct process *p, size_t i)
+static void put_off(const struct wall_read *r, struct process *p, size_t i)
 {
-	p->roster.v[r->jobs[i].i].carry += r->jobs[i].weight;
+	struct roster_thread *th = &p->roster.v[r->jobs[i].i];
+
+	th->untold = roster_untold(th, r->look.time, r->jobs[i].cpu_ns);
 }
 
 static int round_of(struct wall_read *r, struct process *p)
@@ -296,12 +297,12 @@ static int round_of(struct wall_read *r, struct process *p)
 			continue;
 		}
 		if (has_left(r, p, now)) {
-			carry(r, p, i);
+			put_off(r, p, i);
 			continue;
 		}
 		r->asked[left] = r->asked[i];
 		r->jobs[left].i = r->jobs[i].i;
-		r->jobs[left].weight = r->jobs[i].weight;
+		r->jobs[left].cpu_ns = r->jobs[i].cpu_ns;
 		r->jobs[left].ticks = r->jobs[i].ticks;
 		r->jobs[left++].facts = now ? *now : r->jobs[i].facts;
 	}
@@ -318,7 +319,7 @@ static int give_up(struct wall_read *r, struct process *p, size_t i)
 		r->asked[i].n = 0;
 		return finish(r, p, i, AGAIN);
 	}
-	carry(r, p, i);
+	put_off(r, p, i);
 	return 0;
 }
 

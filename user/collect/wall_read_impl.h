@@ -9,7 +9,7 @@
 struct job {
 	size_t i; /* in the roster */
 	struct sched_facts facts;
-	uint64_t weight; /* of its samples together */
+	uint64_t cpu_ns; /* wall_read_ran() at the look */
 	uint32_t ticks;	 /* how many they are */
 	uint64_t print;	 /* of the frames of this round's first read; 0: there was but one */
 };
@@ -36,9 +36,12 @@ struct sample wall_hold_sample(const struct process *p, const struct roster_thre
 enum run_state wall_hold_state(const struct roster_thread *th, const struct sched_facts *f);
 /* At the next drain stacks of the process get their names. 0 or -ENOMEM. */
 int wall_hold_settling(struct wall_read *r, struct process *p);
-/* Of a thread that has changed since the last look: holds where it is known to have stood; what
- * had no sample then has none now. *ret_weight: of these ticks; 0: they count for what is now. */
 int wall_hold_before(struct wall_read *r, struct process *p, struct roster_thread *th,
-		     uint64_t *ret_weight);
+		     uint32_t *ret_ticks);
+/* For roster_tell(): the time on a CPU, where CPUs have ticks of their own. */
+static inline uint64_t wall_read_ran(const struct wall_read *r, uint64_t cpu_ns)
+{
+	return r->live ? cpu_ns : 0;
+}
 
 #endif

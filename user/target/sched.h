@@ -18,7 +18,9 @@ struct sched_facts {
 	uint32_t pid, tid; /* in scry's pid namespace */
 	uint32_t ns_tid;   /* in the thread's own innermost one; 0: not known */
 	enum sched_state state;
-	bool live; /* from the kernel itself: cpu_ns is exact and thread_ptr known; else /proc */
+	bool live; /* from the kernel itself: cpu_ns is exact, but for one that runs, and thread_ptr
+		      known; else /proc */
+	bool displaced;	     /* SCHED_ON_CPU, but does not run: scry took its CPU */
 	uint64_t start;	     /* of the thread, CLOCK_BOOTTIME ns (/proc: to a clock tick) */
 	uint64_t runs;	     /* how often it was put on a CPU, or taken off one; ever the same kind
 				for one source */

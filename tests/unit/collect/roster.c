@@ -26,7 +26,8 @@ Test(roster, starts_unknown)
 		cr_expect_eq(r.v[i].id, ROSTER_NONE);
 		cr_expect_eq(r.v[i].stack, ROSTER_NONE);
 		cr_expect_eq(r.v[i].ticket, ROSTER_NONE);
-		cr_expect_eq(r.v[i].carry, 0);
+		cr_expect_eq(r.v[i].told, 0);
+		cr_expect_eq(r.v[i].untold, 0);
 		cr_expect(r.v[i].fresh);
 		cr_expect_not(roster_unchanged(&r.v[i], &f[i]));
 	}
@@ -133,4 +134,19 @@ Test(roster, has)
 				     tid, n);
 	}
 	roster_release(&r);
+}
+
+/* What its samples tell is the time off the CPU, in whatever pieces it is looked at. */
+Test(roster, time_off_the_cpu_is_told_once)
+{
+	struct roster_thread t = {.told = 1000, .told_cpu = 70};
+
+	cr_expect_eq(roster_untold(&t, 1100, 100), 70);
+	cr_expect_eq(roster_tell(&t, 1100, 100), 70);
+	cr_expect_eq(roster_tell(&t, 1100, 100), 0, "it is told");
+	cr_expect_eq(roster_untold(&t, 1200, 200), 0, "it ran all the time");
+	cr_expect_eq(roster_tell(&t, 1300, 200), 100, "no look between them is missing");
+	cr_expect_eq(roster_tell(&t, 1250, 200), 0, "one that came late");
+	cr_expect_eq(t.told, 1300);
+	cr_expect_eq(roster_tell(&t, 1310, 300), 0, "clocks differ");
 }

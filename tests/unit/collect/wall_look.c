@@ -10,16 +10,15 @@ Test(wall_look, time_is_cut_where_looks_were)
 	struct process p = {.wall_seen = 100 * MS};
 	struct wall_look l = wall_look_at(&p, 107 * MS, 0);
 
-	cr_expect_eq(l.weight, 7 * MS);
+	cr_expect_eq(l.begin, 100 * MS);
 	cr_expect_eq(l.ticks, 1);
 	cr_expect_eq(l.before_ticks, 0);
 	wall_look_before(&l, 5, 105 * MS);
 	cr_expect_eq(l.ticks, 6);
 	cr_expect_eq(l.before_ticks, 5);
-	cr_expect_eq(l.before_weight, 5 * MS, "the rest is this tick's");
 	cr_expect_eq(l.before_time, 105 * MS);
 	l = wall_look_at(&p, 109 * MS, 0);
-	cr_expect_eq(l.weight, 2 * MS);
+	cr_expect_eq(l.begin, 107 * MS);
 	wall_look_before(&l, 3, 107 * MS);
 	cr_expect_eq(l.before_ticks, 0, "they were before the look before");
 }
@@ -28,9 +27,9 @@ Test(wall_look, a_new_process_was_there_since_the_last_tick)
 {
 	struct process p = {0};
 
-	cr_expect_eq(wall_look_at(&p, 50 * MS, 48 * MS).weight, 2 * MS);
+	cr_expect_eq(wall_look_at(&p, 50 * MS, 48 * MS).begin, 48 * MS);
 	p = (struct process){0};
-	cr_expect_eq(wall_look_at(&p, 50 * MS, 51 * MS).weight, 0, "never less than none");
+	cr_expect_eq(wall_look_at(&p, 50 * MS, 51 * MS).begin, 50 * MS, "not before it begins");
 }
 
 Test(wall_look, without_looks_a_change_was_in_the_middle)
@@ -41,7 +40,7 @@ Test(wall_look, without_looks_a_change_was_in_the_middle)
 	wall_look_guess(&l, MS);
 	cr_expect_eq(l.ticks, 101);
 	cr_expect_eq(l.before_ticks, 50);
-	cr_expect_eq(l.before_weight, 50 * MS);
+	cr_expect_eq(l.before_time, 150 * MS);
 	l = wall_look_at(&p, 201 * MS + 10, 0);
 	wall_look_guess(&l, MS);
 	cr_expect_eq(l.ticks, 1);
