@@ -1,15 +1,19 @@
 """`exact` must be able to fail: where no true stack can be had, samples say so and show no other."""
+import collections
 import ctypes
 import os
 import re
 import subprocess
-import time
 
-from harness import Cannot, check, check_share, name_of, pick, same_frames, test
+from capture import samples
+from harness import Cannot, check, check_share, name_of, pick, same_frames, test, wait_until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 SYS_PIDFD_OPEN, SYS_PROCESS_MADVISE = 434, 440
 MADV_PAGEOUT = 21
+SWAP = 32 << 20  # bytes
+BURN = 600 * 10**6  # ns of CPU time
+EDGE = 3  # samples
 
 
 class Iovec(ctypes.Structure):
@@ -25,7 +29,7 @@ class Swap:
     def __enter__(self):
         with open(self.path, "wb") as swap:
             os.chmod(self.path, 0o600)
-            swap.write(bytes(128 << 20))
+            swap.write(bytes(SWAP))
         for command in (["mkswap", self.path], ["swapon", self.path]):
             out = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if out.returncode:
@@ -59,19 +63,26 @@ def paged_out(bench, py):
     target = bench.start(py, "depth.py", "plain", 2000)
     whole = tuple(target.ready) + ("spin (%s)" % target.path,)
     with Swap(bench):
-        recorder = bench.recorder("-p", target.pid, "-F", 997, "-d", 3)
-        recorder.wait_recording()
-        swapped = 0
-        while recorder.process.poll() is None:
-            swapped = max(swapped, page_out(target.pid))
-        recording = recorder.finish()
-        if swapped < 200:
-            raise Cannot("nothing was paged out (%d KiB)" % swapped)
-        seen = recording.folded()
+        for seconds in (3, 6, 12):  # on a busy machine the target may hardly run once it is paged out
+            outcomes = record_paged_out(bench, target, whole, seconds)
+            if outcomes["missed"] + outcomes["cut"]:
+                break
         target.process.kill()
         target.process.wait()
-    outcomes = recording.outcomes()
-    for stack, count in seen:
+    check(outcomes["missed"] + outcomes["cut"] > 0, "nothing failed: %s", outcomes)
+
+
+def record_paged_out(bench, target, whole, seconds):
+    """→ outcomes; of what there was of a stack, all was right"""
+    recorder = bench.recorder("-p", target.pid, "-F", 997, "-d", seconds)
+    recorder.wait_recording()
+    swapped = 0
+    while recorder.process.poll() is None:
+        swapped = max(swapped, page_out(target.pid))
+    recording = recorder.finish()
+    if swapped < 200:
+        raise Cannot("nothing was paged out (%d KiB)" % swapped)
+    for stack, count in recording.folded():
         if stack[0] == "[truncated]":
             hot = stack[1:]
             check(same_frames(hot, whole[len(whole) - len(hot):]), "%d samples whose hot end is wrong, %d deep: %s", count,
@@ -79,63 +90,76 @@ def paged_out(bench, py):
         elif not stack[0].startswith("["):
             check(same_frames(stack, whole), "%d samples of a stack that never was, %d deep: %s …", count, len(stack),
                   "; ".join(name_of(frame) for frame in stack[:6]))
-    check(outcomes["missed"] + outcomes["cut"] > 0, "nothing failed: %s", outcomes)
+    return recording.outcomes()
 
 
-@test()
+@test(limit=120)
 def stack_paged_out_with_offsets_table(bench):
     paged_out(bench, pick("sid-3.14", "pyenv-3.13"))
 
 
-@test()
+@test(limit=120)
 def stack_paged_out_with_own_layout(bench):
     paged_out(bench, pick("debian-3.11", "pyenv-3.11"))
 
 
-@test()
+@test(limit=120)
 def stack_paged_out_heap_frames(bench):
     paged_out(bench, pick("pyenv-3.9", "standalone-3.10"))
 
 
 def links(bench, py, what):
-    """The link to the main thread's state is broken while it is recorded, then mended."""
+    """The link to the main thread's state is broken while it is recorded, then mended: its samples fail in between, and only
+    there."""
     target = bench.start(py, "broken.py", "unlink")
     check(target.ready is None, "%s", target.ready)
     recorder = bench.recorder("-p", target.pid, "-F", 1997)
     recorder.wait_recording()
-    time.sleep(0.7)  # something to record
+    burn(target)
     broken = order(target, what)
-    time.sleep(0.7)
-    broken = order(target, "mend") - broken
-    time.sleep(0.7)
+    burn(target)
+    mended = order(target, "mend")
+    burn(target)
     recording = recorder.interrupt()
     for stack, count in recording.folded():
         names = [name_of(frame) for frame in stack]
         check(names == ["<module>", "unlink", "spin"] or names[0] != "<module>",
               "%d samples of a stack that never was: %s", count, names)
-    outcomes = recording.outcomes()
-    expected = broken / 1e9 * recording.summary["rate_reached"]
-    failed = outcomes["missed"] + outcomes["cut"] + (outcomes["native"] if what == "null" else 0)
-    check(expected > 100 and abs(failed - expected) < max(5 * expected ** 0.5, 0.05 * expected),
-          "%d failed while the link was %s, %.0f expected: %s", failed, what, expected, outcomes)
-    rest = recording.summary["samples"] - failed
-    check(outcomes["exact"] >= 0.99 * rest > 100, "before and after: %s", outcomes)
+    failures = ("missed", "cut", "native") if what == "null" else ("missed", "cut")
+    inside, outside = collections.Counter(), collections.Counter()
+    for sample in samples(recording.path):
+        if sample.tid != target.pid:
+            continue
+        if broken[1] < sample.time < mended[0]:
+            inside[sample.outcome in failures] += 1
+        elif not broken[0] <= sample.time <= mended[1]:
+            outside[sample.outcome == "exact"] += 1
+    # a tick's time is not quite that of its look at the link
+    check(inside[True] > 100 and inside[False] <= 2 * EDGE, "while the link was %s: %d failed, %d not; %s", what, inside[True],
+          inside[False], recording.outcomes())
+    check(outside[True] > 100 and outside[False] <= 2 * EDGE, "before and after: %d exact, %d not; %s", outside[True],
+          outside[False], recording.outcomes())
+
+
+def burn(target):
+    """Until there is something to record."""
+    end = target.cpu_ns() + BURN
+    wait_until(lambda: target.cpu_ns() > end, "the target runs", 30)
 
 
 def order(target, text):
-    """Say it; → CPU time of the target when it is done."""
+    """Say it; → the times just before and after it is done."""
     target.say(text)
-    check(target.answer() == text, "no answer")
-    return target.cpu_ns()
+    return target.answer()
 
 
-@test()
+@test(limit=180)
 def list_link_corrupted_with_offsets_table(bench):
     for what in ("garbage", "null"):
         links(bench, pick("sid-3.14", "pyenv-3.13"), what)
 
 
-@test()
+@test(limit=180)
 def list_link_corrupted_with_own_layout(bench):
     for what in ("garbage", "null"):
         links(bench, pick("debian-3.11", "pyenv-3.11"), what)
@@ -145,8 +169,8 @@ def list_link_corrupted_with_own_layout(bench):
 def freed(bench, py):
     """Threads burn on after their state is freed: those samples have no Python stack."""
     target = bench.start(py, "broken.py", "freed")
-    recording = bench.record("-p", target.pid, "-F", 3989, "-d", 3)
-    truth = target.stop()
+    recorder = bench.recorder("-p", target.pid, "-F", 3989)
+    recording, truth, _ = recorder.measured(3, lambda: order(target, "tell"))
     share = truth["before"] / truth["all"]
     check(share < 0.97, "the target burnt too little after the end of its threads: %s", truth)
     inside = total = 0
@@ -157,12 +181,12 @@ def freed(bench, py):
     check_share("samples with the stack of the freed state", inside, total, share, floor=0.015)
 
 
-@test()
+@test(limit=120)
 def thread_state_freed_with_offsets_table(bench):
     freed(bench, pick("sid-3.14", "pyenv-3.13"))
 
 
-@test()
+@test(limit=120)
 def thread_state_freed_with_own_layout(bench):
     freed(bench, pick("debian-3.11", "pyenv-3.11"))
     freed(bench, pick("pyenv-3.8", "standalone-3.10"))
