@@ -54,7 +54,7 @@ Test(bpf_process, unknown_one_is_described_the_old_way)
 /* A busy process that nobody looks at: about one notice per CPU and second. */
 Test(bpf_process, unknown_one_is_told_once_a_second)
 {
-	uint64_t start, before, after;
+	uint64_t start, before, after, seconds;
 
 	capture_init(&c, NULL);
 	cr_assert_eq(bpf_target_del(c.bpf, c.target.pid), 0);
@@ -64,7 +64,8 @@ Test(bpf_process, unknown_one_is_told_once_a_second)
 	while (clock_mono() - start < NSEC_PER_SEC)
 		cr_assert_geq(ring_poll(c.ring, 100), 0);
 	after = c.unknowns;
-	cr_assert_leq(after - before, 2 * perf_cpus(c.perf));
+	seconds = (clock_mono() - start) / NSEC_PER_SEC; /* a busy machine may have taken more */
+	cr_assert_leq(after - before, (1 + seconds) * perf_cpus(c.perf));
 	capture_release(&c);
 }
 

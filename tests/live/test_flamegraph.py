@@ -70,7 +70,7 @@ class Page:
         self.browser.call("Input.insertText", text=text)
 
 
-@test(when="full")
+@test(when="full", limit=180)
 def opens_and_counts(bench):
     page = Page(bench, ("small",))
     boxes = page.boxes()
@@ -87,7 +87,7 @@ def opens_and_counts(bench):
     check(page.browser.run("document.querySelectorAll('script').length") == 2, "names add no elements")
 
 
-@test(when="full")
+@test(when="full", limit=180)
 def every_stack_is_there(bench):
     shape = ("random", 4, 3, 7, 60, 80, 25, 5000)
     page = Page(bench, shape, "--group", "thread", "--lines")
@@ -103,7 +103,7 @@ def every_stack_is_there(bench):
           sorted(set(have.items()) ^ set(want.items()))[:4])
 
 
-@test(when="full")
+@test(when="full", limit=180)
 def zoom_by_mouse(bench):
     page = Page(bench, ("small",))
     page.click("main")
@@ -121,7 +121,7 @@ def zoom_by_mouse(bench):
           page.text("tip"))
 
 
-@test(when="full")
+@test(when="full", limit=180)
 def zoom_by_keyboard(bench):
     page = Page(bench, ("small",))
     page.browser.run("document.getElementById('canvas').focus()")
@@ -145,7 +145,7 @@ def zoom_by_keyboard(bench):
     check(page.box("<module>")["y"] < page.box("all")["y"], "the root is below")
 
 
-@test(when="full")
+@test(when="full", limit=180)
 def search(bench):
     page = Page(bench, ("small",))
     page.type("work.STEP")
@@ -168,7 +168,7 @@ def search(bench):
     page.harmless()
 
 
-@test(when="full")
+@test(when="full", limit=180)
 def filters_and_groups(bench):
     page = Page(bench, ("small",))
     options = page.browser.run("[...document.getElementById('process').options].map(o => o.text).join('|')")
@@ -206,7 +206,7 @@ def a_hundred_thousand_nodes(bench):
     page.harmless()
 
 
-@test(when="full")
+@test(when="full", limit=180)
 def looked_at(bench):
     """Pictures for people, in build/; that there is something on them is all that is checked."""
     page = Page(bench, ("random", 3, 6, 14, 400, 300, 40, 20000))

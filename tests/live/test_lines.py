@@ -1,5 +1,8 @@
 """Lines, against what the interpreter says about itself (f_lineno, co_lines, findlinestarts)."""
-from harness import check, line_of, test
+from capture import samples
+from harness import check, line_of, name_of, test
+
+DOUBT = 10**9  # ns
 
 
 def could_be(chain, truth):
@@ -14,7 +17,7 @@ def as_the_interpreter_says(bench, py):
     truth = target.stop()
     chains = {tuple((name, line) for name, line in chain) for chain in truth["chains"]}
     check(len(chains) > 40, "the target knows only %d chains", len(chains))
-    seen, loop_lines, total, unknown, unnamed = set(), {}, 0, 0, 0
+    seen, loop_lines, total, unknown = set(), {}, 0, 0
     for stack, count in recording.folded("--lines"):
         frames = [line_of(frame) for frame in stack]
         total += count
@@ -23,7 +26,6 @@ def as_the_interpreter_says(bench, py):
         if "burn" in names:
             at = names.index("burn")
             chain = tuple(frames[:at])
-            unnamed += count if "[unreadable]" in names else 0
             check(any(could_be(chain, one) for one in chains), "no such chain, %d samples: %s", count, frames)
             check(frames[at][1] in truth["burn"] + [0], "burn has no line %d", frames[at][1])
             seen.add(chain)
@@ -38,4 +40,7 @@ def as_the_interpreter_says(bench, py):
           "lines of loop: %s", loop_lines)
     check(unknown <= 0.01 * total, "%d of %d samples without a line", unknown, total)
     # code objects that nothing holds but another one's constants are doubted at first (3.12, 3.13)
-    check(unnamed <= 0.01 * total, "%d of %d samples without a name", unnamed, total)
+    begin = min(sample.time for sample in samples(recording.path)) + (DOUBT if py.minor in ((3, 12), (3, 13)) else 0)
+    later = [sample for sample in samples(recording.path) if sample.time >= begin]
+    unnamed = sum("[unreadable]" in sample.stack for sample in later if any(name_of(f) == "burn" for f in sample.stack))
+    check(unnamed <= 0.01 * len(later), "%d of %d samples without a name", unnamed, len(later))

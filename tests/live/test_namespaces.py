@@ -29,4 +29,4 @@ def own_proc(bench):
         check(found["processes"] == 1, "%d deep: %s", depth, found)
         folded = bench.scry("export", "-f", "folded", "-i", data).stdout.decode().splitlines()
         burn = sum(int(line.rpartition(" ")[2]) for line in folded if ";burn (" in line)
-        check(burn > 300, "%d deep: %d samples in burn: %s", depth, burn, found)
+        check(burn > 0.8 * found["samples"] and burn > 50, "%d deep: %d samples in burn: %s", depth, burn, found)
