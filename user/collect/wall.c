@@ -176,18 +176,6 @@ static int take_ticks_before(struct wall *w, struct process *p)
 	return err;
 }
 
-/* It is not looked at again: what its threads' samples have not told, if it is so long (ns). */
-static int take_rest(struct wall *w, struct process *p, enum outcome outcome, uint64_t least)
-{
-	struct roster_thread *th;
-	int err = 0;
-
-	for (th = p->roster.v; th < p->roster.v + p->roster.n && !err; th++)
-		if (th->untold >= least)
-			err = wall_hold_rest(w->read, p, th, outcome);
-	return err;
-}
-
 int wall_release(struct wall *w)
 {
 	struct process *p = targets_exited(w->targets);
@@ -196,7 +184,7 @@ int wall_release(struct wall *w)
 	for (; p && !err; p = p->next) {
 		err = take_ticks_before(w, p);
 		if (!err)
-			err = take_rest(w, p, OUTCOME_GONE, 0);
+			err = wall_hold_rest(w->read, p, OUTCOME_GONE, 0);
 		if (!err)
 			err = wall_hold_release(w->read, p);
 	}
@@ -506,6 +494,6 @@ int wall_end(struct wall *w, uint64_t now)
 	if (!err)
 		err = tick_all(w, now);
 	for (p = targets_first(w->targets); p && !err; p = p->hh.next)
-		err = take_rest(w, p, OUTCOME_MISSED, WALL_REST_PERIODS * w->period);
+		err = wall_hold_rest(w->read, p, OUTCOME_MISSED, WALL_REST_PERIODS * w->period);
 	return err;
 }

@@ -157,8 +157,9 @@ void wall_hold_drop(struct wall_read *r, struct roster_thread *th, const struct 
 	}
 }
 
-int wall_hold_rest(struct wall_read *r, struct process *p, struct roster_thread *th,
-		   enum outcome outcome)
+/* It is not looked at again. */
+static int rest(struct wall_read *r, struct process *p, struct roster_thread *th,
+		enum outcome outcome)
 {
 	struct sample s = wall_hold_sample(p, th, RUN_UNKNOWN);
 	struct pipeline_frames none = {0};
@@ -172,6 +173,17 @@ int wall_hold_rest(struct wall_read *r, struct process *p, struct roster_thread 
 	if (!s.weight || !th->wanted || r->exclude_idle || r->gil_only)
 		return 0;
 	return pipeline_read(r->pipeline, p, &s, &none, &ticket);
+}
+
+int wall_hold_rest(struct wall_read *r, struct process *p, enum outcome outcome, uint64_t least)
+{
+	struct roster_thread *th;
+	int err = 0;
+
+	for (th = p->roster.v; th < p->roster.v + p->roster.n && !err; th++)
+		if (th->untold >= least)
+			err = rest(r, p, th, outcome);
+	return err;
 }
 
 /* Threads that have ended since the look before: the ticks at which they stood there still. */
@@ -189,7 +201,7 @@ static int leave_ended(struct wall_read *r, struct process *p, const struct sche
 			continue;
 		err = wall_hold_leave(r, p, th);
 		if (!err)
-			err = wall_hold_rest(r, p, th, OUTCOME_GONE);
+			err = rest(r, p, th, OUTCOME_GONE);
 	}
 	return err;
 }

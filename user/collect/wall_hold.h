@@ -16,9 +16,9 @@ int wall_hold_again(struct wall_read *r, struct process *p, struct roster_thread
 		    const struct sched_facts *f);
 /* It has no sample now: those of the ticks before. */
 int wall_hold_leave(struct wall_read *r, struct process *p, struct roster_thread *th);
-/* It is not looked at again: the time that none of its samples has told, as one of that outcome. */
-int wall_hold_rest(struct wall_read *r, struct process *p, struct roster_thread *th,
-		   enum outcome outcome);
+/* Its threads are not looked at again: what time none of a thread's samples has told, if it is so
+ * long (ns), as one of that outcome. */
+int wall_hold_rest(struct wall_read *r, struct process *p, enum outcome outcome, uint64_t least);
 /* It has no sample at this look, nor will the time since the last one: unless that was on a CPU
  * which has ticks of its own. */
 void wall_hold_drop(struct wall_read *r, struct roster_thread *th, const struct sched_facts *f);

@@ -242,17 +242,6 @@ static void retire(struct drain *d, raddr_t addr)
 	d->c->stats.retired++;
 }
 
-/*
- * A call of a class runs a static code object of the interpreter's own (3.13+), without a version
- * and with one string for all of its names. It is immortal and lies in no heap, so an object like
- * that is the one that ran, whenever it is read.
- */
-static bool is_shim(const struct drain *d, const struct code *h)
-{
-	return h->immortal && !h->version && h->name == h->filename && h->name == h->qualname &&
-	       h->name - d->c->runtime < d->c->layout.runtime.size;
-}
-
 static int keep_shim(struct drain *d, const struct pycode_job *j)
 {
 	struct pycode_entry *e = pycode_table_entry(j->addr, NULL, 0, NULL, 0);
@@ -433,7 +422,8 @@ static int read_chunk(struct drain *d, struct pycode_job *v, size_t n)
 	if (err)
 		return err;
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].state == PYCODE_HEAD && is_shim(d, &v[i].head)) {
+		if (v[i].state == PYCODE_HEAD &&
+		    pycode_proof_shim(&d->c->layout, d->c->runtime, &v[i].head)) {
 			err = keep_shim(d, &v[i]);
 			if (err)
 				return err;

@@ -122,3 +122,14 @@ bool pycode_proof_may_be(const struct layout *l, const struct code *head, const 
 	}
 	return false;
 }
+
+/*
+ * A call of a class runs a static code object of the interpreter's own, without a version and with
+ * one string for all of its names. It is immortal and lies in no heap, so an object like that is
+ * the one that ran, whenever it is read.
+ */
+bool pycode_proof_shim(const struct layout *l, raddr_t runtime, const struct code *head)
+{
+	return head->immortal && !head->version && head->name == head->filename &&
+	       head->name == head->qualname && head->name - runtime < l->runtime.size;
+}

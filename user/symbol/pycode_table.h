@@ -35,7 +35,7 @@ struct pycode_entry {
 	uint32_t full;	  /* the drain that read its strings last */
 	uint32_t used;	  /* the drain that asked for it last */
 	uint64_t seen;	  /* monotonic ns: read, or confirmed, last; `fact` is older */
-	bool shim;	  /* not a function: see is_shim() */
+	bool shim;	  /* not a function: see pycode_proof_shim() */
 	bool has_table;
 	uint32_t table_len;
 	uint32_t n_tlbc;
