@@ -1,7 +1,7 @@
 /*
  * The names that Python has for the threads of a process, and which of them were asked for.
  *
- * Reading one takes some 25 small reads. So it is done when a thread is met, and while it is young
+ * Reading one takes some 40 small reads. So it is done when a thread is met, and while it is young
  * whenever its age has doubled: ten times in all.
  */
 #include "collect/pyname.h"
@@ -101,7 +101,8 @@ static void look(const struct threadname *n, struct process *p, const struct tar
 
 	buf_init(&name);
 	err = pyname_read(p, who, &name);
-	th->wanted = !err && name.data && threadname_wants(n, name.data, name.len);
+	if (!err) /* else what was proven before still is: it may just have ended */
+		th->wanted = name.data && threadname_wants(n, name.data, name.len);
 	buf_release(&name);
 	if (age < PYNAME_YOUNG)
 		th->next = now + MAX(age, (uint64_t)PYNAME_PAUSE);
@@ -118,7 +119,8 @@ bool pyname_wants(const struct threadname *n, struct process *p, const struct ta
 	struct pyname_thread *th = wanted ? NULL : find_thread(p, who);
 	uint64_t now;
 
-	if (th && th->next != UINT64_MAX) {
+	/* without its pointer and id nothing is known of it yet */
+	if (th && th->next != UINT64_MAX && who->thread_ptr && who->ns_tid) {
 		now = clock_boot();
 		if (now >= th->next)
 			look(n, p, who, th, now);

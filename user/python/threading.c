@@ -28,7 +28,12 @@
 #define PAUSE_MAX NSEC_PER_SEC
 #define SMALL_INT 4ull
 
-/* sys.modules["threading"].__dict__. 0: another one than before. */
+static int error_of(const struct trail *t)
+{
+	return t->error == -EFAULT || t->error == -ENOSPC ? -EAGAIN : t->error;
+}
+
+/* sys.modules["threading"].__dict__. 0: another one than before. -EAGAIN: it could not be read. */
 static int find_globals(struct threading *g, const struct discover_found *f, struct mem *m)
 {
 	static const char *const name[] = {"threading"};
@@ -41,16 +46,18 @@ static int find_globals(struct threading *g, const struct discover_found *f, str
 
 	if (now < g->next)
 		return -ENOENT;
-	g->pause = MIN(MAX(2 * g->pause, (uint64_t)PAUSE_MIN), (uint64_t)PAUSE_MAX);
-	g->next = now + g->pause;
 	trail_begin(&t, m);
 	if (dict_of(&t, l, trail_read_u64(&t, f->main_interp + l->interp.modules), &d) &&
 	    dict_find(&t, l, &d, name, 1, &at))
 		module = dict_value(&t, &d, at);
 	if (module)
 		module = trail_read_u64(&t, module + l->object.size);
-	if (!module || !trail_holds(&t) || module == g->globals)
-		return t.error == -ESRCH ? -ESRCH : -ENOENT;
+	if (!trail_holds(&t))
+		return error_of(&t);
+	g->pause = MIN(MAX(2 * g->pause, (uint64_t)PAUSE_MIN), (uint64_t)PAUSE_MAX);
+	g->next = now + g->pause;
+	if (!module || module == g->globals)
+		return -ENOENT;
 	g->globals = module;
 	return 0;
 }
@@ -125,7 +132,7 @@ static int read_name(const struct threading *g, struct trail *t, const struct la
 		read_text(t, l, dict_value(t, &d, at[1]), &text, &bytes);
 	/* what was not found may have been on its way to another place */
 	if (!trail_holds(t))
-		return t->error == -EFAULT || t->error == -ENOSPC ? -EAGAIN : t->error;
+		return error_of(t);
 	if (!found || unicode_utf8(&text, bytes, out))
 		return -ENOENT;
 	return out->failed ? -ENOMEM : 0;
@@ -142,8 +149,9 @@ int threading_name(struct threading *g, const struct discover_found *f, struct m
 	for (int i = 0; i < TRIES; i++) {
 		trail_begin(&t, m);
 		err = g->globals ? read_name(g, &t, &f->layout, thread_ptr, ns_tid, out) : -ENOENT;
-		if (err == -ENOENT && !find_globals(g, f, m))
-			continue; /* the module was not known, or is another one by now */
+		if (err == -ENOENT)
+			err = find_globals(g, f, m)
+				      ?: -EAGAIN; /* it was not known, or is another */
 		if (err != -EAGAIN)
 			break;
 	}

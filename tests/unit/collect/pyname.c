@@ -62,6 +62,40 @@ Test(pyname, either_name)
 	end(&c);
 }
 
+/* It ended before it was looked at again: what was proven of it holds. */
+Test(pyname, stays_wanted_when_it_has_ended)
+{
+	uint64_t calls, looks = 0, until = clock_boot() + 5 * NSEC_PER_SEC;
+	struct crew c;
+
+	start(&c, "worker", "^worker$");
+	cr_expect(wants(&c, &calls));
+	fakemem_add_u64(c.w.mem, c.w.name_at, 0);
+	while (!looks && clock_boot() < until) {
+		cr_assert(wants(&c, &calls));
+		looks += calls;
+	}
+	cr_expect_gt(looks, 0);
+	end(&c);
+}
+
+/* What is not known of it yet says nothing about its name. */
+Test(pyname, waits_for_what_it_is_found_by)
+{
+	bool settled = true;
+	struct crew c;
+	uint64_t calls;
+
+	start(&c, "worker", "^worker$");
+	c.who.start = 1;
+	c.who.thread_ptr = 0;
+	cr_expect_not(pyname_wants(c.n, &c.p, &c.who, &settled));
+	cr_expect_not(settled);
+	c.who.thread_ptr = FAKETHREADING_IDENT;
+	cr_expect(wants(&c, &calls));
+	end(&c);
+}
+
 /* An old one is met once, a young one again when it has become twice as old. */
 Test(pyname, may_be_named_later)
 {
