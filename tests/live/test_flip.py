@@ -5,8 +5,8 @@ matter of this test: two chains that do the same work do not take the same time 
 takes nanoseconds can't be measured by the program that does it; test_shares.py does it for longer ones.
 
 3.12 keeps the current frame in a struct on the C stack, and compilers store a generator's frame there up to fifteen
-instructions before they store its `previous`: a loop that does nothing but enter generators is caught there in up to 1 % of
-its ticks. Where the caller can't be told, those samples are missed; they must not be wrong.
+instructions before they store its `previous`: a loop that does nothing but enter generators is caught there in up to 2 % of
+its ticks, as the machine has it. Where the caller can't be told, those samples are missed; they must not be wrong.
 """
 import collections
 import time
@@ -38,13 +38,13 @@ class Possible:
                       if stack not in self.stacks and stack[0] not in ALONE and
                       not ("[unreadable]" in stack and any(same_frames(stack, true) for true in self.stacks)))
 
-    def check_seen(self, folded, share=0.005):
-        """Each function of both chains is seen, in more than that share of the samples of its kind."""
+    def check_seen(self, folded, share=0.005, of=min):
+        """Each function of both chains is seen (of=max: of one of them), in more than that share of the samples of its kind."""
         total = sum(folded.values())
         for first, second in self.pairs:
             a, b = (sum(count for stack, count in folded.items() if name in map(name_of, stack[-2:]))
                     for name in (first, second))
-            check(min(a, b) > share * total / len(self.pairs), "%d of %d samples in %s, %d in %s", a, total, first,
+            check(of(a, b) > share * total / len(self.pairs), "%d of %d samples in %s, %d in %s", a, total, first,
                   b, second)
 
 
@@ -110,8 +110,8 @@ def flip(bench, py, mode, samples):
     possible, seen = Possible(target.ready), Seen()
     seen.record(bench, target, samples, ())
     seen.check_proven(possible)
-    # see above; 0.44 % measured on 3.12.1, all missed
-    share = 0.985 if mode in ("generators", "turns") and py.minor == (3, 12) else 0.999
+    # see above; 0.44 and 1.67 % measured on 3.12.1, all missed
+    share = 0.97 if mode in ("generators", "turns") and py.minor == (3, 12) else 0.999
     check(seen.outcomes["exact"] >= share * seen.total(), "%s", seen.outcomes)
     check(seen.whole, "all of %d recordings lost samples", seen.lossy)
     if mode != "turns":
@@ -171,7 +171,8 @@ def read(bench, py, how, samples, *mode):
     failed = seen.outcomes["missed"] + seen.outcomes["cut"]
     if how == "wall":
         check(failed <= 0.002 * seen.total() and not unproven, "%s", seen.outcomes)
-        possible.check_seen(seen.proven)  # others see little of threads that mostly rest
+        # others see little of threads that mostly rest; where those let go of the GIL may be nearly always the same place
+        possible.check_seen(seen.proven, of=max)
     return "%s %s: %d proven, %d of %d unproven impossible (%.2f %%), %d failed" % (
         mode[0], how, sum(seen.proven.values()), wrong, unproven, 100 * wrong / max(unproven, 1), failed)
 
