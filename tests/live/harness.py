@@ -1,4 +1,4 @@
-"""What live tests share: interpreters, targets, recordings, and statistics.
+"""What live tests share: interpreters, targets, recordings.
 
 A test is a function with @test; it gets a `Bench` (and an interpreter, if it asks for each) and fails by
 `check()` or any exception. Everything a test starts is killed when it ends, whatever way it ends. Waiting is
@@ -6,7 +6,6 @@ always on a condition, with a time limit of the test's own.
 """
 import ctypes
 import json
-import math
 import os
 import re
 import shutil
@@ -36,9 +35,18 @@ class Failed(Exception):
     """A check that did not hold."""
 
 
+class Wrong(Failed):
+    """scry said what is not so, or crashed: no state of the machine excuses it, and the test is not run again."""
+
+
 def check(holds, text, *args):
     if not holds:
         raise Failed(text % args if args else text)
+
+
+def check_true(holds, text, *args):
+    if not holds:
+        raise Wrong(text % args if args else text)
 
 
 # --- tests -------------------------------------------------------------------------------------------
@@ -363,6 +371,8 @@ class Recorder:
 
     def finish(self, status=0):
         self.process.wait()
+        check_true(self.process.returncode >= 0 or self.process.returncode == status, "scry record crashed: status %d: %s",
+                   self.process.returncode, self.text()[-800:])
         check(self.process.returncode == status, "scry record: status %d: %s", self.process.returncode,
               self.text()[-800:])
         summary = None
@@ -456,40 +466,3 @@ def plain(name):
 def same_frames(seen, truth):
     """Frame by frame the same, or [unreadable] where a name could not be proven."""
     return len(seen) == len(truth) and all(frame in (true, "[unreadable]") for frame, true in zip(seen, truth))
-
-
-# --- statistics ----------------------------------------------------------------------------------
-
-def check_share(what, count, total, share, floor=0.01):
-    """count of total samples is `share`, within 5 σ of the binomial (wrong once in a million); ticks are periodic, thus a
-    floor."""
-    check(total > 0, "%s: no samples", what)
-    bound = max(5 * math.sqrt(max(share * (1 - share), 0) / total), floor)
-    check(abs(count / total - share) <= bound, "%s: %d of %d samples = %.4f, expected %.4f ± %.4f", what,
-          count, total, count / total, share, bound)
-
-
-def lost_s(recording):
-    """Seconds of all CPUs whose ticks never came: the machine stood still, or was late."""
-    summary = recording.summary
-    return max(0, 1 - summary["rate_reached"] / summary["rate_asked"]) * os.cpu_count() * summary["duration_ns"] / 1e9
-
-
-def check_cpu(what, count, recording, least, most=None):
-    """count samples are CPU time (ns, known as `least` to `most`), as far as the machine had all of its own time. Ticks that
-    never came may all have been its ticks. Time that the host took is no CPU time, but the tick at its end is one. Apart from
-    that 5 σ of the count, and half a percent of the machine: idle time, of which ticks are not expected, is told by the tick."""
-    summary = recording.summary
-    rate, machine = summary["rate_asked"], os.cpu_count() * summary["duration_ns"] / 1e9
-    least, most = least / 1e9, (least if most is None else most) / 1e9
-    lost, stolen = lost_s(recording), recording.stolen / 1e9
-    chance = max(5 * math.sqrt(most / rate), 0.02 * most, 0.005 * machine)
-    low, high = least - lost - chance, most + stolen + chance
-    check(low <= count / rate <= high, "%s: %d samples = %.3f s, expected %.3f - %.3f s: CPU time %.3f - %.3f, ticks lost %.3f, "
-          "stolen %.3f, chance %.3f", what, count, count / rate, low, high, least, most, lost, stolen, chance)
-
-
-def check_ticks(recording):
-    """In cpu mode nothing is between what ticks came and what is told of them, whatever the machine does."""
-    told = sum(recording.summary[key] for key in ("samples", "other", "idle", "lost"))
-    check(told == recording.summary["ticks"], "%d ticks are told: %s", told, recording.summary)

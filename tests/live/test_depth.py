@@ -1,5 +1,5 @@
 """Deep recursion: complete as far as documented, beyond that proven or cut, never invented."""
-from harness import check, name_of, same_frames, test
+from harness import check, check_true, name_of, same_frames, test
 
 LEAST = 20  # samples
 
@@ -29,11 +29,11 @@ def depth(bench, py, how, levels, complete, rate=1997):
         if same(stack, truth + (spin,)):
             whole += count
             continue
-        check(stack[0] == "[truncated]", "%d samples of a stack that never was, %d deep: %s … %s", count,
-              len(stack), stack[0], "; ".join(name_of(frame) for frame in stack[-4:]))
+        check_true(stack[0] == "[truncated]", "%d samples of a stack that never was, %d deep: %s … %s", count,
+                   len(stack), stack[0], "; ".join(name_of(frame) for frame in stack[-4:]))
         hot = stack[1:]
-        check(hot and same(hot, (truth + (spin,))[-len(hot):]), "%d samples whose hot end is wrong: %s", count,
-              "; ".join(name_of(frame) for frame in hot[-8:]))
+        check_true(hot and same(hot, (truth + (spin,))[-len(hot):]), "%d samples whose hot end is wrong: %s", count,
+                   "; ".join(name_of(frame) for frame in hot[-8:]))
         check(len(hot) >= 100, "only %d frames of %d", len(hot), levels)
     check(total >= LEAST, "only %d samples", total)
     outcomes = recording.outcomes()

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import HANG, SCRY, check, pick, read_or_not, same_frames, test, wait_until
+from harness import HANG, SCRY, check, check_true, pick, read_or_not, same_frames, test, wait_until
 from test_flip import Possible
 from test_namespaces import INSIDE
 from test_stuck import start_stuck
@@ -48,7 +48,7 @@ def state(pid, tid):
 
 def check_thread(py, thread, truth, outcome="read"):
     check(thread["outcome"] == outcome, "%s: %s", py, thread)
-    check(triples(thread) == truth, "%s: thread %d:\n%s\nis in truth\n%s", py, thread["tid"], triples(thread), truth)
+    check_true(triples(thread) == truth, "%s: thread %d:\n%s\nis in truth\n%s", py, thread["tid"], triples(thread), truth)
 
 
 def check_rest(py, process, ready, states=("sleeping",)):
@@ -185,7 +185,7 @@ def flip(bench, py, mode, dumps):
             elif any(frame.get("function") == "started" for frame in thread["frames"]):
                 continue  # it waits for the GIL to begin
             elif thread["outcome"] in PROVEN:
-                check(any(same_frames(stack, true) for true in possible), "%s: impossible: %s", py, thread)
+                check_true(any(same_frames(stack, true) for true in possible), "%s: impossible: %s", py, thread)
                 proven += 1
                 states.add((thread["state"], thread["gil"]))
             else:
@@ -290,7 +290,7 @@ def in_a_container(bench):
         check(re.search(r"NSpid:\t%d\t1\n" % process["pid"], status.read()), "it is in no namespace")
     stacks = sorted(triples(thread) for thread in process["threads"])
     truth = list(target.ready["threads"].values())
-    check(all(stack in stacks for stack in truth) and len(stacks) == len(truth) + 1, "%s\nis in truth\n%s", stacks, truth)
+    check_true(all(stack in stacks for stack in truth) and len(stacks) == len(truth) + 1, "%s\nis in truth\n%s", stacks, truth)
     check(all(thread["outcome"] == "read" for thread in process["threads"]), "%s", process)
 
 
@@ -306,7 +306,7 @@ def from_a_container(bench):
     check(process["pid"] < 100 and process["ppid"] == 1, "%s", process)
     thread, = process["threads"]
     check(thread["tid"] == process["pid"] and thread["outcome"] == "read", "%s", thread)
-    check(triples(thread) == [["in_sleep", "<string>", 3], ["<module>", "<string>", 4]], "%s", thread)
+    check_true(triples(thread) == [["in_sleep", "<string>", 3], ["<module>", "<string>", 4]], "%s", thread)
 
 
 @test()

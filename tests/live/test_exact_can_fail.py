@@ -5,8 +5,9 @@ import os
 import re
 import subprocess
 
+from bounds import check_share
 from capture import samples
-from harness import Cannot, check, check_share, name_of, pick, same_frames, test, wait_until
+from harness import Cannot, check, check_true, name_of, pick, same_frames, test, wait_until
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 SYS_PIDFD_OPEN, SYS_PROCESS_MADVISE = 434, 440
@@ -85,11 +86,11 @@ def record_paged_out(bench, target, whole, seconds):
     for stack, count in recording.folded():
         if stack[0] == "[truncated]":
             hot = stack[1:]
-            check(same_frames(hot, whole[len(whole) - len(hot):]), "%d samples whose hot end is wrong, %d deep: %s", count,
-                  len(hot), "; ".join(name_of(frame) for frame in hot[-5:]))
+            check_true(same_frames(hot, whole[len(whole) - len(hot):]), "%d samples whose hot end is wrong, %d deep: %s", count,
+                       len(hot), "; ".join(name_of(frame) for frame in hot[-5:]))
         elif not stack[0].startswith("["):
-            check(same_frames(stack, whole), "%d samples of a stack that never was, %d deep: %s …", count, len(stack),
-                  "; ".join(name_of(frame) for frame in stack[:6]))
+            check_true(same_frames(stack, whole), "%d samples of a stack that never was, %d deep: %s …", count, len(stack),
+                       "; ".join(name_of(frame) for frame in stack[:6]))
     return recording.outcomes()
 
 
@@ -123,8 +124,8 @@ def links(bench, py, what):
     recording = recorder.interrupt()
     for stack, count in recording.folded():
         names = [name_of(frame) for frame in stack]
-        check(names == ["<module>", "unlink", "spin"] or names[0] != "<module>",
-              "%d samples of a stack that never was: %s", count, names)
+        check_true(names == ["<module>", "unlink", "spin"] or names[0] != "<module>",
+                   "%d samples of a stack that never was: %s", count, names)
     failures = ("missed", "cut", "native") if what == "null" else ("missed", "cut")
     inside, outside = collections.Counter(), collections.Counter()
     for sample in samples(recording.path):

@@ -11,7 +11,7 @@ its ticks, as the machine has it. Where the caller can't be told, those samples 
 import collections
 import time
 
-from harness import check, name_of, number_of, path_of, pick, same_frames, test
+from harness import check, check_true, name_of, number_of, path_of, pick, same_frames, test
 
 RATE = 17000
 ALONE = ("[gone]", "[missed]", "[native]")
@@ -93,13 +93,13 @@ class Seen:
 
     def check_proven(self, possible):
         for count, stack in possible.wrong(self.proven):
-            check(False, "impossible, %d of %d: %s", count, sum(self.proven.values()), "; ".join(stack))
+            check_true(False, "impossible, %d of %d: %s", count, sum(self.proven.values()), "; ".join(stack))
         check(sum((self.proven + self.unproven + self.rest).values()) == self.total(),
               "%d samples in the summary, not as many in the stacks", self.total())
         # no code object dies here
         check(not self.unreadable(), "%d of %d without a name", self.unreadable(), self.total())
         for tid, depths in self.depths.items():
-            check(len(depths) == 1, "thread %d shows the stack of another: depths %s", tid, depths)
+            check_true(len(depths) == 1, "thread %d shows the stack of another: depths %s", tid, depths)
 
     def unreadable(self):
         return sum(count for stack, count in self.proven.items() if "[unreadable]" in stack)

@@ -3,7 +3,7 @@ import os
 import re
 import subprocess
 
-from harness import SCRY, check, pick, test, wait_until
+from harness import SCRY, check, check_true, pick, test, wait_until
 
 CALL = re.compile(r"^(?:\d+ +)?(?:\[[^]]*\] )?([a-z_0-9]+)\((.*)$")
 FORBIDDEN = {"ptrace", "process_vm_writev", "process_madvise", "process_mrelease", "pidfd_send_signal",
@@ -48,7 +48,7 @@ def check_log(log):
             continue
         seen += 1
         fault = judge(match.group(1), match.group(2), own)
-        check(not fault, "%s: %s", fault, line.strip())
+        check_true(not fault, "%s: %s", fault, line.strip())
     check(seen > 200 and any("process_vm_readv(" in line or "bpf(" in line for line in lines),
           "strace saw %d calls only", seen)
 
@@ -83,7 +83,7 @@ def nothing_touched(bench):
             return recorder.process.poll() is not None
         wait_until(watch, "scry record ends", 40)
         recorder.finish()
-        check(len(traces) > 10 and not any(traces), "TracerPid: %s", traces)
+        check_true(len(traces) > 10 and not any(traces), "TracerPid: %s", traces)
         check_log(log)
     for target in targets:
         target.stop()

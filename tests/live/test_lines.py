@@ -1,6 +1,6 @@
 """Lines, against what the interpreter says about itself (f_lineno, co_lines, findlinestarts)."""
 from capture import samples
-from harness import check, line_of, name_of, test
+from harness import check, check_true, line_of, name_of, test
 
 DOUBT = 10**9  # ns
 
@@ -26,15 +26,15 @@ def as_the_interpreter_says(bench, py):
         if "burn" in names:
             at = names.index("burn")
             chain = tuple(frames[:at])
-            check(any(could_be(chain, one) for one in chains), "no such chain, %d samples: %s", count, frames)
-            check(frames[at][1] in truth["burn"] + [0], "burn has no line %d", frames[at][1])
+            check_true(any(could_be(chain, one) for one in chains), "no such chain, %d samples: %s", count, frames)
+            check_true(frames[at][1] in truth["burn"] + [0], "burn has no line %d", frames[at][1])
             seen.add(chain)
         elif names[-1] == "loop":
             loop_lines[frames[-1][1]] = loop_lines.get(frames[-1][1], 0) + count
     missing = chains - seen
     check(len(missing) <= len(chains) // 20, "not seen: %s", sorted(missing))
     wrong = set(loop_lines) - set(truth["loop"]) - {0}
-    check(not wrong, "loop has no lines %s", sorted(wrong))
+    check_true(not wrong, "loop has no lines %s", sorted(wrong))
     # the body's lines take about the same time: each must be there
     check(sum(n > 0.01 * sum(loop_lines.values()) for n in loop_lines.values()) >= 6,
           "lines of loop: %s", loop_lines)

@@ -1,5 +1,6 @@
 """The whole machine: twenty busy Python processes of mixed versions under the machine's CPUs."""
-from harness import check, check_cpu, check_ticks, interpreters, number_of, test
+from bounds import check_cpu, check_ticks
+from harness import check, interpreters, number_of, test
 
 PROCESSES = 20
 

@@ -2,7 +2,7 @@
 import re
 import time
 
-from harness import MARKER, check, name_of, path_of, test
+from harness import MARKER, check, check_true, name_of, path_of, test
 
 DYNAMIC = re.compile(r"dyn_(\d+)$")
 STATIC = re.compile(r"static_(\d)$")
@@ -22,7 +22,7 @@ def odd(bench, py):
               sorted(f[:80] for f in seen if f not in expected.values()))
     unexpected = {frame for frame in seen if frame not in expected.values()}
     unexpected = {name_of(frame) for frame in unexpected} - {"<module>", "odd", "burn", "<lambda>"}
-    check(not unexpected, "names that do not exist: %r", unexpected)
+    check_true(not unexpected, "names that do not exist: %r", unexpected)
     check(recording.summary.get("unnamed", 0) == 0, "unnamed: %s", recording.summary)
 
 
@@ -58,15 +58,15 @@ def check_reuse(recording):
             if match:
                 k = int(match.group(1))
                 named += count
-                check(path_of(stack[i]) == "/gen/%d.py" % k, "%s has the file %s", name, path_of(stack[i]))
+                check_true(path_of(stack[i]) == "/gen/%d.py" % k, "%s has the file %s", name, path_of(stack[i]))
                 below = STATIC.match(names[i + 1]) if i + 1 < len(names) else None
-                check(not below or int(below.group(1)) == k % 8, "%d samples: %s stands above %s", count,
-                      name, names[i + 1] if below else "")
+                check_true(not below or int(below.group(1)) == k % 8, "%d samples: %s stands above %s", count,
+                           name, names[i + 1] if below else "")
             elif STATIC.match(name):
                 dynamic += count
                 above = names[i - 1]
-                check(DYNAMIC.match(above) or MARKER.match(above) or above == "replaced",
-                      "%d samples: %s stands below %r", count, name, above)
+                check_true(DYNAMIC.match(above) or MARKER.match(above) or above == "replaced",
+                           "%d samples: %s stands below %r", count, name, above)
     return named, dynamic
 
 
@@ -101,8 +101,8 @@ def reuse_caller(bench, py, how, number_of):
                 if MARKER.match(names[i - 1]):
                     continue
                 k = number_of(stack[i - 1])
-                check(k is not None and k % 8 == int(match.group(1)), "%d samples: %s stands below %s", count, name,
-                      stack[i - 1])
+                check_true(k is not None and k % 8 == int(match.group(1)), "%d samples: %s stands below %s", count, name,
+                           stack[i - 1])
                 named += count
     check(total > 0.06 * samples, "only %d of %d samples of interest", total, samples)
     check(named > 0.05 * total, "only %d of %d named", named, total)

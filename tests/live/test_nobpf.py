@@ -7,7 +7,7 @@ import sys
 import time
 
 from capture import samples, weights
-from harness import HANG, SCRY, check, name_of, pick, test, thread_cpu_ns
+from harness import HANG, SCRY, check, check_true, name_of, pick, test, thread_cpu_ns
 from test_badinput import PERMISSION, refuse
 from test_flip import Possible
 from test_harmless import check_log, traced
@@ -121,7 +121,7 @@ def flip(bench, py):
             bad = [(n, stack) for n, stack in bad if kind != "threads" or "many" not in map(name_of, stack)]
             total[outcome] += sum(seen.values())
             wrong[outcome] += sum(n for n, _ in bad)
-            check(outcome != "read" or not bad, "impossible, %s", bad[:1])
+            check_true(outcome != "read" or not bad, "impossible, %s", bad[:1])
         target.process.kill()
         target.process.wait()
     check(total["unproven"] > 100, "%s", total)

@@ -1,5 +1,6 @@
 """Families of processes: every member's share is there, whatever way it came to be."""
-from harness import check, check_cpu, check_ticks, interpreters, name_of, number_of, pick, test
+from bounds import check_cpu, check_ticks
+from harness import check, interpreters, name_of, number_of, pick, test
 
 
 def family(bench, py, mode, other=None):

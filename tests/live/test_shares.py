@@ -1,5 +1,6 @@
 """Shares of CPU time, against what the kernel and the target itself counted."""
-from harness import check, check_cpu, check_share, check_ticks, lost_s, number_of, pick, test, thread_cpu_ns
+from bounds import check_cpu, check_share, check_ticks, lost_s
+from harness import check, number_of, pick, test, thread_cpu_ns
 
 
 @test(each=True)

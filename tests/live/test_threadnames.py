@@ -3,7 +3,7 @@ import os
 import re
 
 from capture import samples, weights
-from harness import check, number_of, parse_folded, test, wait_until
+from harness import check, check_true, number_of, parse_folded, test, wait_until
 from test_dump import UNPRIVILEGED, dump, run, threads
 
 SLEEPER, SPINNER = "^a sleeper with a long name$", "für – 日本語 😀$"
@@ -35,7 +35,7 @@ def in_dump(bench, py):
     found = threads(process)
     check(set(found) == set(truth), "%s: threads %s, in truth %s", py, sorted(found), sorted(truth))
     for tid, name in truth.items():
-        check(found[tid]["python_name"] == cut(name), "%s: %s is %r", py, found[tid], name)
+        check_true(found[tid]["python_name"] == cut(name), "%s: %s is %r", py, found[tid], name)
         check(found[tid]["name"] == comm(target.pid, tid), "%s: %s", py, found[tid])
     text = run(bench, target.pid).stdout.decode()
     check('in Python "ein Kreisel für – 日本語 😀"\n' in text, "%s: %s", py, text)

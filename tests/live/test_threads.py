@@ -1,6 +1,6 @@
 """Pools that create and join threads all the time: thread pointers are reused within milliseconds."""
 from capture import samples
-from harness import check, name_of, number_of, pick, test
+from harness import check, check_true, name_of, number_of, pick, test
 
 
 @test(each=True)
@@ -16,11 +16,11 @@ def pools(bench, py):
         for frame in stack[2:]:
             name = name_of(frame)
             if name.startswith("kind_"):
-                check(name == "kind_%d" % kinds.get(tid, -1), "%d samples of thread %d show %s, it did %s",
-                      count, tid, name, kinds.get(tid))
+                check_true(name == "kind_%d" % kinds.get(tid, -1), "%d samples of thread %d show %s, it did %s",
+                           count, tid, name, kinds.get(tid))
                 right += count
-            check(name not in ("pool", "main") or tid == target.pid, "thread %d shows %s of the main thread",
-                  tid, name)
+            check_true(name not in ("pool", "main") or tid == target.pid, "thread %d shows %s of the main thread",
+                       tid, name)
     samples, outcomes = recording.summary["samples"], recording.outcomes()
     check(right > 0.3 * samples, "only %d of %d samples in the threads' work", right, samples)
     check(outcomes["missed"] <= 0.001 * samples, "outcomes: %s", outcomes)
@@ -49,5 +49,5 @@ def borrowed_state(bench, py):
             some += samples(bench.record("--mode", mode, "-p", target.pid, "-F", 199, "-d", 0.7).path)
         proven = [s for s in some if s.outcome in ("exact", "read", "joined")]
         wrong = [s for s in proven if (s.tid == runner) != any(f.startswith("sub_spin ") for f in s.stack)]
-        check(not wrong, "%s: %d of %d: %s", mode, len(wrong), len(some), wrong[:1])
+        check_true(not wrong, "%s: %d of %d: %s", mode, len(wrong), len(some), wrong[:1])
         check(py.minor < (3, 13) or any(s.tid == runner for s in proven), "%s: none of %d samples is proven", mode, len(some))

@@ -6,8 +6,9 @@ import re
 import signal
 import time
 
+from bounds import lost_s
 from capture import samples, weights
-from harness import check, interpreters, lost_s, name_of, path_of, pick, read_or_not, test, wait_until
+from harness import check, check_true, interpreters, name_of, path_of, pick, read_or_not, test, wait_until
 from test_dump import state
 from test_flip import Possible
 
@@ -87,7 +88,7 @@ def duty(bench, py):
     check_state("asleep", states["sleeping"], recording, (tid, "off"))
     for sample in some:
         if sample.state == "sleeping":
-            check(nap in sample.stack and sample.outcome == "read", "asleep in %s", sample)
+            check_true(nap in sample.stack and sample.outcome == "read", "asleep in %s", sample)
         if sample.state == "on_cpu":
             check(sample.outcome == "exact", "on a CPU: %s", sample)
     in_work = sum(s.weight for s in some if work in s.stack) / 1e9
@@ -203,7 +204,7 @@ def without_the_gil(bench, py):
     check_whole(recording, some, threads)
     for sample in some:
         if sample.tid in threads and sample.outcome in ("exact", "read"):
-            check(threads[sample.tid] in sample.stack, "%s", sample)
+            check_true(threads[sample.tid] in sample.stack, "%s", sample)
     check_outcomes(recording)
 
 
@@ -216,10 +217,10 @@ def sub_interpreters(bench, py):
     check_whole(recording, some, [inner, outer[0]], runs=False)
     for sample in some:
         if sample.tid == outer[0]:
-            check(outer[1] == sample.stack[-1] and sample.outcome == read_or_not(py), "%s", sample)
+            check_true(outer[1] == sample.stack[-1] and sample.outcome == read_or_not(py), "%s", sample)
         if sample.tid == inner:
             # one thread with a state in each interpreter, neither of which holds the GIL
-            check(sample.stack[-1].startswith(("inner_nap ", "sub.<locals>.enter ", "enter ")), "%s", sample)
+            check_true(sample.stack[-1].startswith(("inner_nap ", "sub.<locals>.enter ", "enter ")), "%s", sample)
             check(sample.outcome == "unproven", "%s", sample)
     check_outcomes(recording, unproven=True)
 
@@ -243,7 +244,7 @@ def churn_on(bench, py, prefix):
         for frame in sample.stack:
             name = frame.partition(" ")[0]
             if name.startswith("kind_"):
-                check(name == kinds.get(sample.tid), "%s did %s", sample, kinds.get(sample.tid))
+                check_true(name == kinds.get(sample.tid), "%s did %s", sample, kinds.get(sample.tid))
                 right += 1
     check(right > 0.1 * len(some), "only %d of %d samples in the threads' work", right, len(some))
     check_whole(recording, some, [target.pid])
@@ -262,7 +263,7 @@ def flip(bench, py):
         some = [s for s in some if kind != "threads" or s.tid != target.pid]  # the main thread joins them
         seen = collections.Counter((s.stack, s.outcome) for s in some if not s.stack[0].startswith("["))
         for (stack, outcome), count in seen.items():
-            check(stack in possible, "impossible, %d of %d, %s: %s", count, len(some), outcome, "; ".join(stack))
+            check_true(stack in possible, "impossible, %d of %d, %s: %s", count, len(some), outcome, "; ".join(stack))
         check(sum(seen.values()) > 0.9 * len(some), "only %d of %d samples have a stack", sum(seen.values()), len(some))
         # see test_flip about generators; a thread that is displaced there stays there for many ticks, all one sample
         failed = sum(s.outcome in ("missed", "cut") for s in some)
