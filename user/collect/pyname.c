@@ -2,7 +2,8 @@
  * The names that Python has for the threads of a process, and which of them were asked for.
  *
  * Reading one takes some 40 small reads. So it is done when a thread is met, and while it is young
- * whenever its age has doubled: ten times in all.
+ * whenever its age has doubled: ten times in all. But what a look costs is up to the process, whose
+ * dicts may be huge, or say so: the looks of one process have an allowance of CPU time.
  */
 #include "collect/pyname.h"
 
@@ -17,6 +18,11 @@
 #define PYNAME_TRIES 8	      /* looks at one that is not young, when names could not be read */
 #define PYNAME_THREADS 16384u /* that are remembered; when there are more, all are met again */
 
+/* CPU time of all looks at one process: this once, for each look, and this part of the time */
+#define PYNAME_COST (20 * NSEC_PER_MSEC)
+#define PYNAME_COST_LOOK (NSEC_PER_MSEC / 5)
+#define PYNAME_COST_PART 64
+
 struct pyname_thread {
 	uint32_t tid;
 	bool wanted;
@@ -28,6 +34,8 @@ struct pyname_thread {
 struct pyname {
 	struct threading threading;
 	struct pyname_thread *threads; /* uthash by tid */
+	uint64_t looks, spent;	       /* spent: ns of CPU time */
+	uint64_t since;		       /* CLOCK_MONOTONIC ns */
 };
 
 static void forget(struct pyname *v)
@@ -51,20 +59,37 @@ void pyname_free(struct pyname *v)
 /* NULL: no memory. */
 static struct pyname *of_process(struct process *p)
 {
-	if (!p->names)
+	if (!p->names) {
 		p->names = calloc(1, sizeof(*p->names));
+		if (p->names)
+			p->names->since = clock_mono();
+	}
 	return p->names;
+}
+
+static bool may_look(const struct pyname *v)
+{
+	return v->spent < PYNAME_COST + v->looks * PYNAME_COST_LOOK +
+				  (clock_mono() - v->since) / PYNAME_COST_PART;
 }
 
 int pyname_read(struct process *p, const struct targets_who *who, struct buf *out)
 {
 	struct pyname *v = of_process(p);
+	uint64_t start;
+	int err;
 
 	if (!v)
 		return -ENOMEM;
-	return p->gone ? -ESRCH
-		       : threading_name(&v->threading, &p->found, p->mem, who->thread_ptr,
-					who->ns_tid, out);
+	if (p->gone)
+		return -ESRCH;
+	if (!may_look(v))
+		return -EBUSY;
+	start = clock_cpu_self();
+	err = threading_name(&v->threading, &p->found, p->mem, who->thread_ptr, who->ns_tid, out);
+	v->spent += clock_cpu_self() - start;
+	v->looks++;
+	return err;
 }
 
 static struct pyname_thread *find_thread(struct process *p, const struct targets_who *who)
@@ -106,7 +131,7 @@ static void look(const struct threadname *n, struct process *p, const struct tar
 	buf_release(&name);
 	if (age < PYNAME_YOUNG)
 		th->next = now + MAX(age, (uint64_t)PYNAME_PAUSE);
-	else if (err == -EAGAIN && th->tries++ < PYNAME_TRIES)
+	else if (err == -EBUSY || (err == -EAGAIN && th->tries++ < PYNAME_TRIES))
 		th->next = now + PYNAME_PAUSE;
 	else
 		th->next = UINT64_MAX;

@@ -8,7 +8,8 @@
 struct pyname;
 
 void pyname_free(struct pyname *v); /* of one process; accepts NULL */
-/* Appends the name. 0, or it is not known: see threading_name(). */
+/* Appends the name. 0; or it is not known: see threading_name(), or -EBUSY, looks at this process
+ * have taken too long: not now. */
 int pyname_read(struct process *p, const struct targets_who *who, struct buf *out);
 /*
  * Is the kernel's name of the thread one that was asked for, or Python's? That one is read when the

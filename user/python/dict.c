@@ -37,7 +37,8 @@
 #define FLAG_MANAGED_DICT (1u << 4)  /* Py_TPFLAGS_MANAGED_DICT, 3.11+ */
 #define OBJECT_MAX 4096		     /* bytes of an instance before its values, or its dict */
 #define ENTRY_MAX (3 * WORD)
-#define CHUNK 64 /* entries that are looked at together */
+#define CHUNK 512     /* entries that are read together */
+#define CHUNK_KEYS 64 /* the same, when their keys are looked at, too */
 
 static bool is_object(raddr_t p)
 {
@@ -179,6 +180,7 @@ static bool is_done(const struct search *s)
 }
 
 struct chunk {
+	uint32_t max;	/* entries */
 	uint32_t first; /* entry */
 	size_t n;
 	uint8_t bytes[CHUNK * ENTRY_MAX];
@@ -188,7 +190,7 @@ struct chunk {
 static bool read_next(struct trail *t, const struct dict *d, struct chunk *c)
 {
 	c->first += (uint32_t)c->n;
-	c->n = MIN(d->n - c->first, (uint32_t)CHUNK);
+	c->n = MIN(d->n - c->first, c->max);
 	if (c->n && !t->error)
 		t->error =
 			mem_read(t->mem, d->entries + c->first * d->size, c->bytes, c->n * d->size);
@@ -199,8 +201,8 @@ static bool read_next(struct trail *t, const struct dict *d, struct chunk *c)
 static void search_chunk(struct trail *t, const struct layout *l, struct search *s,
 			 const struct dict *d, const struct chunk *c)
 {
-	uint8_t text[CHUNK][UNICODE_HEAD + DICT_NAME_MAX];
-	struct mem_seg segs[CHUNK];
+	uint8_t text[CHUNK_KEYS][UNICODE_HEAD + DICT_NAME_MAX];
+	struct mem_seg segs[CHUNK_KEYS];
 	size_t i, k;
 
 	for (i = 0; i < c->n; i++)
@@ -224,7 +226,7 @@ bool dict_find(struct trail *t, const struct layout *l, const struct dict *d,
 	       const char *const *names, size_t n, uint32_t *ret)
 {
 	struct search s = {.names = names, .n = n, .ret = ret};
-	struct chunk c = {0};
+	struct chunk c = {.max = CHUNK_KEYS};
 
 	for (size_t i = 0; i < n; i++)
 		s.longest = MAX(s.longest, strlen(names[i]));
@@ -235,7 +237,7 @@ bool dict_find(struct trail *t, const struct layout *l, const struct dict *d,
 
 bool dict_find_hash(struct trail *t, const struct dict *d, uint64_t hash, uint32_t *ret)
 {
-	struct chunk c = {0};
+	struct chunk c = {.max = CHUNK};
 
 	while (d->key && read_next(t, d, &c)) {
 		for (size_t i = 0; i < c.n; i++) {

@@ -1,6 +1,8 @@
 /* Tests of collect/pyname.c: both names, and how often Python's is read. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "collect/pyname.h"
 #include "tests/support/fakethreading.h"
@@ -133,5 +135,40 @@ Test(pyname, of_what_is_gone)
 	cr_expect_not(wants(&c, &calls));
 	cr_expect_eq(calls, 0);
 	buf_release(&b);
+	end(&c);
+}
+
+/* What a look costs is up to the process: its looks have an allowance, and then there are none for
+ * a while. */
+Test(pyname, huge_dicts_have_an_allowance)
+{
+	enum {
+		ENTRIES = 65536,
+		LOG2_INDEX = 17,
+		HEAD = 32,
+		LEN = HEAD + (1 << LOG2_INDEX) + ENTRIES * 16
+	};
+	uint8_t *keys = calloc(1, LEN);
+	uint64_t entries = ENTRIES;
+	struct buf name;
+	struct crew c;
+	int err = 0, looks = 0;
+
+	start(&c, "worker", "^worker$");
+	cr_assert_not_null(keys);
+	keys[9] = LOG2_INDEX;
+	keys[10] = 1; /* all keys are str, none of them readable */
+	memcpy(keys + 24, &entries, sizeof(entries));
+	fakemem_add(c.w.mem, 0x40000000, keys, LEN);
+	fakemem_add_u64(c.w.mem, c.w.class + c.p.found.layout.type.cached_keys, 0x40000000);
+	buf_init(&name);
+	for (; looks < 100000 && err != -EBUSY; looks++) {
+		err = pyname_read(&c.p, &c.who, &name);
+		cr_assert(err == -ENOENT || err == -EBUSY, "%d", err);
+	}
+	cr_expect_eq(err, -EBUSY);
+	cr_expect_eq(name.len, 0);
+	buf_release(&name);
+	free(keys);
 	end(&c);
 }
