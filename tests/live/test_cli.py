@@ -101,19 +101,22 @@ def manual_page_is_complete(bench):
 
 @test()
 def progress_on_a_terminal_only(bench):
-    args = [SCRY, "record", "-a", "-d", "4.2", "-o", os.path.join(bench.folder, "p.data")]
-    piped = run(*args[1:])
-    check(ESCAPE not in piped.stderr and b"\r" not in piped.stderr, "%r", piped.stderr)
-    terminal = Terminal(args)
+    def args(name, *more):
+        return [SCRY, "record", "-a", "-d", "4.2", "-o", os.path.join(bench.folder, name), *more]
+
+    # all at once: it takes seconds until a line has come again and again
+    piped = subprocess.Popen(args("piped"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    terminal, quiet = Terminal(args("terminal")), Terminal(args("quiet", "-q"))
+    narrow = Terminal(args("narrow"), columns=20)
+    errors = piped.communicate(timeout=30)[1]
+    check(piped.returncode == 0 and ESCAPE not in errors and b"\r" not in errors, "%r", errors)
     check(terminal.finish() == 0, "%r", terminal.text)
     lines = re.findall(rb"\r(\d+\.\d) s  \d+ samples", terminal.text)
     check(3 <= len(lines) <= 11 and sorted(lines, key=float) == lines, "progress: %s", lines)
     # the last thing on its line is not a rest of it
     last = terminal.text.replace(b"\r\n", b"\n").rpartition(b"\r")[2]
     check(not re.match(rb"\d+\.\d s ", last), "left over: %r", last)
-    quiet = Terminal(args + ["-q"])
     check(quiet.finish() == 0 and not quiet.text, "%r", quiet.text)
-    narrow = Terminal(args, columns=20)
     check(narrow.finish() == 0, "%r", narrow.text)
     for part in re.findall(rb"\r(\d[^\r\n]*)", narrow.text):
         check(len(part) < 20, "wraps: %r", part)

@@ -119,7 +119,7 @@ def moments(bench, times, longest):
 
 @test(limit=240)
 def random_moments(bench):
-    moments(bench, 12, 2.5)
+    moments(bench, 6, 2.5)
 
 
 @test(limit=60)

@@ -52,7 +52,7 @@ def asked_for(bench, py):
     sleeper, = [tid for name, tid in tids.items() if re.search(SLEEPER, name)]
     for way in WAYS:
         for regex, tid in ((SPINNER, spinner), (SLEEPER, sleeper if "wall" in way else None), ("^no thread has it$", None)):
-            recording = bench.record(*way, "-F", 199, "-p", target.pid, "--threads", regex, "-d", 0.7)
+            recording = bench.record(*way, "-F", 199, "-p", target.pid, "--threads", regex, "-d", 0.5)
             told = weights(samples(recording.path), lambda s: s.tid)
             check(set(told) == {tid} - {None}, "%s %s %s: threads %s, not %s", py, way, regex, set(told), tid)
             if tid and "wall" in way:
