@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 from browser import Browser
+from capture import samples
 from harness import TOP, check, parse_folded, test, wait_until
 
 FAKE = os.path.join(TOP, "build/fake-recording")
@@ -119,6 +120,19 @@ def zoom_by_mouse(bench):
     wait_until(lambda: "/srv/app.py:10" in page.text("tip"), "a tooltip")
     check("90 samples, 0.90 s: 77.59 % of all" in page.text("tip") and "self 5: 4.31 % of all" in page.text("tip"),
           page.text("tip"))
+
+
+@test(when="full", limit=180)
+def time_is_what_samples_weigh(bench):
+    """In wall mode one may weigh more than another."""
+    page = Page(bench, ("wall",))
+    some = samples(page.data)
+    for name in "main", "Work.step", "all":
+        page.click(name)
+        mine = [s for s in some if name == "all" or any(frame.startswith(name + " ") for frame in s.stack)]
+        check(len(mine) > 5 and len({s.weight for s in mine}) > 1, "%s: too few", name)
+        want = "%d samples, %.2f s:" % (sum(s.ticks for s in mine), sum(s.weight for s in mine) / 1e9)
+        check(want in page.text("status"), "%s, not %s", page.text("status"), want)
 
 
 @test(when="full", limit=180)

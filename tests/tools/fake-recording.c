@@ -2,7 +2,7 @@
  * Write a recording of a made-up profile: what tests of the exports read, and what measures the
  *format.
  *
- *	fake-recording small FILE
+ *	fake-recording small|wall FILE
  *	fake-recording random FILE SEED PROCESSES THREADS FUNCTIONS STACKS DEPTH SAMPLES
  *
  * Prints what it took as one JSON object.
@@ -55,11 +55,14 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "small") == 0) {
 		fakeprofile_small(&p);
+	} else if (argc == 3 && strcmp(argv[1], "wall") == 0) {
+		fakeprofile_wall(&p);
 	} else if (argc == 3 + N_SHAPE && strcmp(argv[1], "random") == 0) {
 		parse_shape(argv + 3, &shape);
 		fakeprofile_random(&p, &shape);
 	} else {
-		fail("small FILE, or random FILE SEED PROCESSES THREADS FUNCTIONS STACKS DEPTH "
+		fail("small FILE, wall FILE, or random FILE SEED PROCESSES THREADS FUNCTIONS "
+		     "STACKS DEPTH "
 		     "SAMPLES");
 	}
 	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -7,6 +7,8 @@
  *	labels:  [kind, name, file, line, …]	four numbers each, in the order of their names
  *	nodes:   [up, label, self, …]		three numbers each, depth first; up: how many levels
  *						the parent is above the node before
+ *	times:   [ns, …]			of the own samples of each node that has any; none
+ *if the event is no clock
  *
  * A label's kind is a frame's, or 5 for a process (line: pid, file: command line) or 6 for a thread
  * (line: tid).
@@ -17,7 +19,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/clock.h"
 #include "output/jsonw.h"
 #include "output/tree.h"
 
@@ -167,6 +168,20 @@ static void put_labels(struct jsonw *j, struct flamegraph *g)
 	jsonw_end(j, ']');
 }
 
+/* Depth first; *ret_up: how many levels its parent is above `id`. TREE_ROOT: that was the last. */
+static uint32_t next_node(const struct tree_node *v, uint32_t id, uint32_t *ret_up)
+{
+	*ret_up = 0;
+	if (v[id].child != TREE_ROOT)
+		return v[id].child;
+	for (; id != TREE_ROOT; id = v[id].parent) {
+		++*ret_up;
+		if (v[id].sibling != TREE_ROOT)
+			return v[id].sibling;
+	}
+	return TREE_ROOT;
+}
+
 static void put_nodes(struct jsonw *j, const struct flamegraph *g)
 {
 	const struct tree_node *v = g->tree.nodes;
@@ -177,19 +192,21 @@ static void put_nodes(struct jsonw *j, const struct flamegraph *g)
 		jsonw_u64(j, NULL, up);
 		jsonw_u64(j, NULL, g->l.rank[v[id].label]);
 		jsonw_u64(j, NULL, v[id].self);
-		up = 0;
-		if (v[id].child != TREE_ROOT) {
-			id = v[id].child;
-			continue;
-		}
-		while (id != TREE_ROOT) {
-			up++;
-			if (v[id].sibling != TREE_ROOT) {
-				id = v[id].sibling;
-				break;
-			}
-			id = v[id].parent;
-		}
+		id = next_node(v, id, &up);
+	}
+	jsonw_end(j, ']');
+}
+
+static void put_times(struct jsonw *j, const struct flamegraph *g)
+{
+	const struct tree_node *v = g->tree.nodes;
+	uint32_t id = v[TREE_ROOT].child;
+
+	jsonw_array(j, "times");
+	while (id != TREE_ROOT && g->profile->recording.clock) {
+		if (v[id].self)
+			jsonw_u64(j, NULL, v[id].weight);
+		id = next_node(v, id, &(uint32_t){0});
 	}
 	jsonw_end(j, ']');
 }
@@ -206,7 +223,6 @@ static void put_facts(struct jsonw *j, const struct flamegraph *g)
 					     [AGGREGATE_PER_THREAD] = "thread"};
 	const struct recording *r = &g->profile->recording;
 	const struct summary *s = &g->profile->summary;
-	uint64_t period = !r->clock ? 0 : !r->freq ? r->rate : r->rate ? NSEC_PER_SEC / r->rate : 0;
 
 	put_text(j, "title", g->options->title);
 	put_text(j, "host", r->host);
@@ -217,7 +233,7 @@ static void put_facts(struct jsonw *j, const struct flamegraph *g)
 	put_text(j, "group", groups[g->options->group]);
 	jsonw_bool(j, "freq", r->freq);
 	jsonw_u64(j, "rate", r->rate);
-	jsonw_u64(j, "period_ns", period);
+	jsonw_bool(j, "clock", r->clock);
 	jsonw_u64(j, "cpus", r->cpus);
 	jsonw_u64(j, "start_real", r->start_real);
 	jsonw_u64(j, "duration_ns", s->duration_ns);
@@ -239,6 +255,7 @@ static void put_data(FILE *f, struct flamegraph *g)
 	put_facts(&j, g);
 	put_labels(&j, g);
 	put_nodes(&j, g);
+	put_times(&j, g);
 	jsonw_end(&j, '}');
 }
 

@@ -19,15 +19,17 @@ for (let i = 0; i < data.labels.length; i += 4)
 		line: data.labels[i + 3]});
 
 // Nodes in depth-first order, each as (levels up from the child of the one before, label, own samples).
-const source = {label: [NONE], self: [0], total: [0], children: [[]]};
+const source = {label: [NONE], self: [0], total: [0], time: [0], children: [[]]};
 {
 	const path = [0], parent = [NONE];
+	let times = 0;
 	for (let i = 0; i < data.nodes.length; i += 3) {
 		path.length -= data.nodes[i];
 		const id = source.label.length, up = path[path.length - 1];
 		source.label.push(data.nodes[i + 1]);
 		source.self.push(data.nodes[i + 2]);
 		source.total.push(0);
+		source.time.push(data.clock && data.nodes[i + 2] ? data.times[times++] : 0);
 		source.children.push([]);
 		source.children[up].push(id);
 		parent.push(up);
@@ -74,13 +76,14 @@ function chosen() {
 }
 
 function buildView() {
-	const v = {label: [], parent: [], depth: [], self: [], total: [], first: [], count: [], start: []}, from = [];
+	const v = {label: [], parent: [], depth: [], self: [], total: [], time: [], first: [], count: [], start: []}, from = [];
 	const add = (parent, label, sources) => {
 		v.label.push(label);
 		v.parent.push(parent);
 		v.depth.push(parent === NONE ? 0 : v.depth[parent] + 1);
 		v.self.push(0);
 		v.total.push(0);
+		v.time.push(0);
 		v.first.push(0);
 		v.count.push(0);
 		v.start.push(0);
@@ -104,6 +107,7 @@ function buildView() {
 		} else {
 			for (const s of sources) {
 				v.self[i] += source.self[s];
+				v.time[i] += source.time[s];
 				for (const c of source.children[s]) {
 					const same = children.get(source.label[c]);
 					if (same)
@@ -124,8 +128,10 @@ function buildView() {
 	}
 	for (let i = v.label.length - 1; i >= 0; i--) {
 		v.total[i] += v.self[i];
-		if (i)
+		if (i) {
 			v.total[v.parent[i]] += v.total[i];
+			v.time[v.parent[i]] += v.time[i];
+		}
 	}
 	for (let i = 0; i < v.label.length; i++)
 		for (let c = v.first[i], at = v.start[i]; c < v.first[i] + v.count[i]; at += v.total[c++])

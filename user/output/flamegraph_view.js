@@ -117,7 +117,7 @@ function shares(i) {
 		parts.push(`${percent(total, view.total[0])} of shown`);
 	if (state.zoom)
 		parts.push(`${percent(total, view.total[state.zoom])} of zoomed`);
-	const time = data.period_ns ? `, ${(total * data.period_ns / 1e9).toFixed(2)} s` : "";
+	const time = data.clock ? `, ${(view.time[i] / 1e9).toFixed(2)} s` : "";
 	return `${count(total)}${time}: ${parts.join(", ")}`;
 }
 

@@ -96,6 +96,7 @@ static int add_stack(struct builder *b, const struct aggregate_stack *s)
 	if (node == INTERN_NONE)
 		return -ENOMEM;
 	b->nodes[node].self += s->samples;
+	b->nodes[node].weight += s->weight;
 	return 0;
 }
 

@@ -10,6 +10,7 @@ struct tree_node {
 	uint32_t parent, label;
 	uint32_t child, sibling; /* in the order of their labels' ranks; TREE_ROOT: none */
 	uint64_t self, total;	 /* samples */
+	uint64_t weight;	 /* of its own samples, in the event's unit */
 };
 
 struct tree {

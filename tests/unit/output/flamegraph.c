@@ -101,6 +101,36 @@ Test(flamegraph, the_data_has_every_sample)
 	profile_release(&p);
 }
 
+/* Also where samples weigh more or less than a period, as in wall mode. */
+Test(flamegraph, the_data_has_all_time)
+{
+	struct format_options o = {.outcomes = UINT32_MAX};
+	json_int_t want = 0, sum = 0;
+	const json_t *times;
+	struct profile p;
+	char *text;
+	json_t *data;
+
+	fakeprofile_wall(&p);
+	for (size_t i = 0; i < p.n_samples; i++)
+		want += (json_int_t)p.samples[i].weight;
+	text = written(&p, &o);
+	data = data_of(text);
+	times = json_object_get(data, "times");
+	for (size_t i = 0; i < json_array_size(times); i++)
+		sum += number(times, i);
+	cr_assert_eq(sum, want);
+	json_decref(data);
+	free(text);
+	p.recording.clock = false;
+	text = written(&p, &o);
+	data = data_of(text);
+	cr_assert_eq(json_array_size(json_object_get(data, "times")), 0);
+	json_decref(data);
+	free(text);
+	profile_release(&p);
+}
+
 Test(flamegraph, is_one_page_whatever_the_names_are)
 {
 	struct profile p;
