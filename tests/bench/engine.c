@@ -98,8 +98,7 @@ static int make_reader(struct engine *e)
 	t->walks = t->names ? walkcache_new(t->names) : NULL;
 	t->reader = reader_new(&e->found, &e->memory.mem);
 	if (t->names)
-		t->code = pycode_new(t->names, &e->found.layout, e->found.code_type,
-				     e->found.runtime);
+		t->code = pycode_new(t->names, &e->found.layout, e->found.types, e->found.runtime);
 	return t->walks && t->reader && t->code ? 0 : -ENOMEM;
 }
 

@@ -131,7 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	f.data = b.p;
 	f.len = b.len;
 	if (names && b.len)
-		cache = pycode_new(names, &l, bytes_u8(&b) % 2 ? TYPE : 0, BASE);
+		cache = pycode_new(names, &l,
+				   (struct code_types){.code = bytes_u8(&b) % 2 ? TYPE : 0}, BASE);
 	for (int i = 0; cache && i < 4; i++) {
 		pycode_resolve(cache, &f.mem, q, QUERIES);
 		for (int k = 0; k < QUERIES; k++) {

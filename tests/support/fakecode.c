@@ -32,7 +32,8 @@ void fakecache_init(struct fakecache *f, uint32_t minor)
 	f->names = names_new();
 	f->mem = fakemem_new();
 	cr_assert(f->names && f->mem);
-	f->cache = pycode_new(f->names, &f->layout, FAKECODE_TYPE, 0);
+	f->cache = pycode_new(f->names, &f->layout,
+			      (struct code_types){FAKECODE_TYPE, FAKECODE_FUNCTION_TYPE}, 0);
 	cr_assert_not_null(f->cache);
 }
 

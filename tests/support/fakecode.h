@@ -6,6 +6,7 @@
 #include "tests/support/fakemem.h"
 
 #define FAKECODE_TYPE 0x60000000ul
+#define FAKECODE_FUNCTION_TYPE 0x60001000ul
 #define FAKECODE_MAX 256
 
 /* Its strings and line table lie at fixed distances from it. */

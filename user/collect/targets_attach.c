@@ -140,8 +140,7 @@ static int become_python(struct targets *t, struct process *p, const struct proc
 	if (parent)
 		p->code = pycode_fork(parent->code, forked_at(p));
 	else
-		p->code = pycode_new(t->names, &p->found.layout, p->found.code_type,
-				     p->found.runtime);
+		p->code = pycode_new(t->names, &p->found.layout, p->found.types, p->found.runtime);
 	if (!p->code)
 		return -ENOMEM;
 	err = tell_kernel(t, p, TARGET_PYTHON, false);

@@ -141,9 +141,11 @@ uint32_t code_function_size(const struct layout *l)
 	return l->object.size + FUNCTION_CODE + 8;
 }
 
-raddr_t code_of_function(const struct layout *l, const void *bytes)
+raddr_t code_of_function(const struct layout *l, raddr_t type, const void *bytes)
 {
 	const uint8_t *p = bytes;
 
-	return is_alive(l, p) ? bytes_load64(p + l->object.size + FUNCTION_CODE) : 0;
+	if (!is_alive(l, p) || (type && bytes_load64(p + l->object.type) != type))
+		return 0;
+	return bytes_load64(p + l->object.size + FUNCTION_CODE);
 }

@@ -29,9 +29,15 @@ int code_head(const struct layout *l, raddr_t addr, const void *bytes, size_t le
  */
 int64_t code_offset(const struct layout *l, const struct code *c, uint64_t instr);
 
+/* Addresses of PyCode_Type and PyFunction_Type; 0: not known, any type will do. */
+struct code_types {
+	raddr_t code, function;
+};
+
 /* Bytes of a function object that code_of_function() looks at (3.12+). */
 uint32_t code_function_size(const struct layout *l);
-/* The code object of the live function with these bytes; 0 when it is not alive. */
-raddr_t code_of_function(const struct layout *l, const void *bytes);
+/* The code object of the live function with these bytes; 0 when it is not alive, or no function of
+ * this type. */
+raddr_t code_of_function(const struct layout *l, raddr_t type, const void *bytes);
 
 #endif

@@ -171,7 +171,9 @@ static int locate(const struct look *k, const struct image *image, const struct 
 	*ret_bias = h->addr - at->addr;
 	h->size = at->size;
 	if (b->elf.code_type.found)
-		h->code_type = *ret_bias + b->elf.code_type.addr;
+		h->types.code = *ret_bias + b->elf.code_type.addr;
+	if (b->elf.function_type.found)
+		h->types.function = *ret_bias + b->elf.function_type.addr;
 	if (!b->from_memory)
 		*ret_how = at == &b->elf.runtime_section ? "section" : "symbol";
 	return 0;

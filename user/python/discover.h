@@ -3,6 +3,7 @@
 #define SCRY_PYTHON_DISCOVER_H
 
 #include <sys/types.h>
+#include "python/code.h"
 #include "python/layout.h"
 #include "remote/mem.h"
 
@@ -28,10 +29,10 @@ struct discover_found {
 	struct layout layout;
 	raddr_t runtime; /* _PyRuntime */
 	raddr_t main_interp;
-	raddr_t gil;	   /* main interpreter's struct _gil_runtime_state; 0 when free-threaded */
-	raddr_t code_type; /* PyCode_Type, taken from a live code object or the symbol; 0 unknown */
-	char how[32];	   /* "symbol", "section", "memory" */
-	char path[256];	   /* the file that holds the runtime, as mapped */
+	raddr_t gil; /* main interpreter's struct _gil_runtime_state; 0 when free-threaded */
+	struct code_types types; /* that of code from a live object, else both from symbols */
+	char how[32];		 /* "symbol", "section", "memory" */
+	char path[256];		 /* the file that holds the runtime, as mapped */
 };
 
 /* Files already looked at, by what the mapping reports and build id; results also "not Python". */

@@ -133,7 +133,7 @@ static bool counter_holds(struct mem *m, const struct discover_found *f, const s
 	for (size_t i = 0; i < e->n; i++) {
 		const struct piece *p = &e->piece[i];
 
-		if (p->type != f->code_type || !p->main)
+		if (p->type != f->types.code || !p->main)
 			continue;
 		if (p->version >= counter)
 			return false;
@@ -151,7 +151,8 @@ static void check_counter(struct mem *m, const struct evidence *e, struct discov
 		ret->layout.proof = LAYOUT_PROOF_VERSION;
 }
 
-enum discover_why evidence_check(struct mem *m, raddr_t symbol, struct discover_found *ret)
+enum discover_why evidence_check(struct mem *m, struct code_types symbols,
+				 struct discover_found *ret)
 {
 	const struct layout *l = &ret->layout;
 	struct thread_state v[THREADS];
@@ -171,7 +172,9 @@ enum discover_why evidence_check(struct mem *m, raddr_t symbol, struct discover_
 	type = find_code_type(m, l, &e);
 	if (e.n && !type)
 		return DISCOVER_INVALID;
-	ret->code_type = type ? type : symbol;
+	ret->types = symbols;
+	if (type)
+		ret->types.code = type;
 	check_counter(m, &e, ret);
 	return DISCOVER_OK;
 }

@@ -9,12 +9,13 @@
 /*
  * Looks at some frames of some threads by ret->layout (with runtime, main_interp and gil set):
  * DISCOVER_OK or why not. When there are frames one of their code objects must have the type named
- * "code": it becomes ret->code_type, else `symbol` (PyCode_Type, or 0) does.
+ * "code": it becomes ret->types.code, else that of `symbols` does.
  *
  * The counter that gives co_version must be above every living version and close to them, else the
  * layout loses interp.next_version and proves code objects by LAYOUT_PROOF_VERSION. So it does when
  * no frame is there to compare with.
  */
-enum discover_why evidence_check(struct mem *m, raddr_t symbol, struct discover_found *ret);
+enum discover_why evidence_check(struct mem *m, struct code_types symbols,
+				 struct discover_found *ret);
 
 #endif

@@ -140,7 +140,7 @@ static enum discover_why check_runtime(struct mem *m, const struct runtime_hint 
 	for (int i = 0; i < TRIES && why == DISCOVER_INVALID; i++) {
 		why = walk_once(m, &ret->layout, h->addr, ret);
 		if (why == DISCOVER_OK)
-			why = evidence_check(m, h->code_type, ret);
+			why = evidence_check(m, h->types, ret);
 	}
 	return why;
 }

@@ -7,14 +7,14 @@
 
 /* What the file says about the runtime that is looked at. */
 struct runtime_hint {
-	raddr_t addr;	   /* where _PyRuntime should be */
-	uint64_t size;	   /* of its symbol or section; 0 not known */
-	uint32_t version;  /* PY_VERSION_HEX (runtime_by_version); 0 not known */
-	raddr_t code_type; /* symbol PyCode_Type; 0 not known */
+	raddr_t addr;		 /* where _PyRuntime should be */
+	uint64_t size;		 /* of its symbol or section; 0 not known */
+	uint32_t version;	 /* PY_VERSION_HEX (runtime_by_version); 0 not known */
+	struct code_types types; /* symbols */
 };
 
 /*
- * Both fill version, minor, layout, runtime, main_interp, gil and code_type of *ret, and return
+ * Both fill version, minor, layout, runtime, main_interp, gil and types of *ret, and return
  * what discover_process() is to say. What they accept has passed layout_check() and the round trip
  * runtime → interpreter → thread state → interpreter; where a thread has frames, their code objects
  * are code objects too.

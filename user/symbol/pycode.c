@@ -19,7 +19,8 @@
 struct pycode {
 	struct names *names;
 	struct layout layout;
-	raddr_t code_type, runtime;
+	struct code_types types;
+	raddr_t runtime;
 	uint32_t unreadable; /* the marker frame */
 	uint32_t drain;	     /* counts pycode_resolve() */
 	uint32_t emptied;    /* counts pycode_emptied(), from 1 */
@@ -42,7 +43,7 @@ struct drain {
 	struct buf text;
 };
 
-struct pycode *pycode_new(struct names *names, const struct layout *l, raddr_t code_type,
+struct pycode *pycode_new(struct names *names, const struct layout *l, struct code_types types,
 			  raddr_t runtime)
 {
 	struct pycode *c = calloc(1, sizeof(*c));
@@ -51,7 +52,7 @@ struct pycode *pycode_new(struct names *names, const struct layout *l, raddr_t c
 		return NULL;
 	c->names = names;
 	c->layout = *l;
-	c->code_type = code_type;
+	c->types = types;
 	c->runtime = runtime;
 	c->emptied = 1; /* and in drain 0 a death is taken to have been: nobody was looking */
 	c->unreadable = names_marker(names, "[unreadable]");
@@ -65,7 +66,7 @@ struct pycode *pycode_new(struct names *names, const struct layout *l, raddr_t c
 struct pycode *pycode_fork(const struct pycode *parent, uint64_t forked)
 {
 	struct pycode *c =
-		pycode_new(parent->names, &parent->layout, parent->code_type, parent->runtime);
+		pycode_new(parent->names, &parent->layout, parent->types, parent->runtime);
 
 	if (!c)
 		return NULL;
@@ -439,7 +440,7 @@ static int read_chunk(struct drain *d, struct pycode_job *v, size_t n)
 
 static int read_pending(struct drain *d, struct mem *m, size_t n)
 {
-	int err = pycode_read_init(&d->read, m, &d->c->layout, d->c->code_type);
+	int err = pycode_read_init(&d->read, m, &d->c->layout, d->c->types);
 
 	if (!err)
 		err = make_jobs(d);

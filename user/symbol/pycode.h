@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include "profile/frame.h"
+#include "python/code.h"
 #include "python/identity.h"
 #include "remote/mem.h"
 
@@ -27,9 +28,8 @@ struct pycode_stats {
 
 struct pycode;
 
-/* A cache that interns into `names`. code_type: address of PyCode_Type, 0 when not known; runtime:
- * of _PyRuntime. NULL: out of memory. */
-struct pycode *pycode_new(struct names *names, const struct layout *l, raddr_t code_type,
+/* A cache that interns into `names`. runtime: address of _PyRuntime. NULL: out of memory. */
+struct pycode *pycode_new(struct names *names, const struct layout *l, struct code_types types,
 			  raddr_t runtime);
 /*
  * The cache of a child that was forked at `forked` (monotonic ns): what its parent's held a second

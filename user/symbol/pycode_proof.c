@@ -30,11 +30,11 @@
  * looks like its predecessor, renamed. Our reads take longer, but the target may stand still just
  * there (1 of 100,000 samples of a program that does nothing but make and drop code). Its count of
  * references is 1 then, and no function has it. So an object that was not known before is doubted
- * if its count is 1, unless the function of a frame that ran it is alive and has it, or none died
- * since the first tick that asks for it (4); where deaths are not counted, unless drains have seen
- * none lately. A doubted entry answers nothing until its head is read again, the same, for a tick
- * after the reading: the target has moved on by then, and an object in the making would have its
- * own version.
+ * if its count is 1, unless the function of a frame that ran it is a live function and has it, or
+ * none died since the first tick that asks for it (4); where deaths are not counted, unless drains
+ * have seen none lately. A doubted entry answers nothing until its head is read again, the same,
+ * for a tick after the reading: the target has moved on by then, and an object in the making would
+ * have its own version.
  *
  * What remains: the first sub-interpreter is made after the tick and takes A over before the read;
  * and before 3.14, an object in the making where none has died in the drains before.

@@ -31,9 +31,9 @@ struct pycode_str {
 };
 
 int pycode_read_init(struct pycode_read *r, struct mem *m, const struct layout *l,
-		     raddr_t code_type)
+		     struct code_types types)
 {
-	*r = (struct pycode_read){.layout = l, .code_type = code_type, .mem = m};
+	*r = (struct pycode_read){.layout = l, .types = types, .mem = m};
 	r->batch = batch_new();
 	return r->batch ? 0 : -ENOMEM;
 }
@@ -64,7 +64,7 @@ static bool decode_head(const struct pycode_read *r, raddr_t addr, const void *b
 			struct code *ret)
 {
 	return bytes && code_head(r->layout, addr, bytes, r->layout->code.size, ret) == 0 &&
-	       ret->alive && (!r->code_type || ret->type == r->code_type);
+	       ret->alive && (!r->types.code || ret->type == r->types.code);
 }
 
 /* Reads what was asked for, and the watched words after it. */
@@ -300,7 +300,8 @@ static void conclude(struct pycode_read *r, struct pycode_job *j)
 		j->state = PYCODE_READ;
 		j->head.single = j->head.single && last.single;
 		bytes = j->function_piece == NONE ? NULL : batch_at(r->batch, j->function_piece);
-		j->in_function = bytes && code_of_function(r->layout, bytes) == j->addr;
+		j->in_function =
+			bytes && code_of_function(r->layout, r->types.function, bytes) == j->addr;
 		for (int i = PYCODE_FUNC; i <= PYCODE_FILE; i++)
 			if (!str_whole(r, &r->strs[j->strs[i]]))
 				j->state = PYCODE_BAD;

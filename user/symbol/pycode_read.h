@@ -53,7 +53,7 @@ struct pycode_watch {
 
 struct pycode_read {
 	const struct layout *layout;
-	raddr_t code_type; /* 0: any */
+	struct code_types types;
 	struct mem *mem;
 	struct batch *batch;
 	struct pycode_str *strs;
@@ -65,7 +65,7 @@ struct pycode_read {
 };
 
 int pycode_read_init(struct pycode_read *r, struct mem *m, const struct layout *l,
-		     raddr_t code_type);
+		     struct code_types types);
 void pycode_read_release(struct pycode_read *r);
 /* All below: 0, a class of mem.h that holds for the whole process, or -ENOMEM. */
 

@@ -33,7 +33,7 @@
 #define MACHINE EM_AARCH64
 #endif
 
-enum { RUNTIME, VERSION, CODE_TYPE, REF_TOTAL, N_WANTED };
+enum { RUNTIME, VERSION, CODE_TYPE, FUNCTION_TYPE, REF_TOTAL, N_WANTED };
 
 struct reading {
 	int fd;
@@ -245,6 +245,7 @@ int elfsym_read(int fd, struct elfsym_file *ret)
 		.wanted = {[RUNTIME] = {.name = "_PyRuntime"},
 			   [VERSION] = {.name = "Py_Version"},
 			   [CODE_TYPE] = {.name = "PyCode_Type"},
+			   [FUNCTION_TYPE] = {.name = "PyFunction_Type"},
 			   [REF_TOTAL] = {.name = "_Py_RefTotal"}},
 	};
 	int err;
@@ -260,6 +261,7 @@ int elfsym_read(int fd, struct elfsym_file *ret)
 	put(&ret->runtime, &r.wanted[RUNTIME]);
 	put(&ret->version, &r.wanted[VERSION]);
 	put(&ret->code_type, &r.wanted[CODE_TYPE]);
+	put(&ret->function_type, &r.wanted[FUNCTION_TYPE]);
 	put(&ret->ref_total, &r.wanted[REF_TOTAL]);
 	return err;
 }

@@ -19,6 +19,7 @@ struct elfsym_file {
 	struct elfsym_found runtime_section; /* section .PyRuntime */
 	struct elfsym_found version;	     /* symbol Py_Version */
 	struct elfsym_found code_type;	     /* symbol PyCode_Type */
+	struct elfsym_found function_type;   /* symbol PyFunction_Type */
 	struct elfsym_found ref_total;	     /* symbol _Py_RefTotal: in debug builds only */
 	uint8_t build_id[ELFSYM_MAX_BUILD_ID];
 	uint32_t build_id_len;

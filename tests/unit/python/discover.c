@@ -36,7 +36,8 @@ Test(discover, this_machine_has_python)
 	cr_assert_eq(look(d, pid, &first), DISCOVER_OK, "%s", discover_reason(first.why));
 	cr_assert_geq(first.minor, LAYOUT_MINOR_MIN);
 	cr_assert_eq(first.version >> 16, 0x300 | first.minor);
-	cr_assert_neq(first.code_type, 0);
+	cr_assert_neq(first.types.code, 0);
+	cr_assert_neq(first.types.function, 0);
 	cr_assert_neq(first.path[0], 0);
 	/* the second look comes from the cache and says the same */
 	cr_assert_eq(look(d, pid, &second), DISCOVER_OK);

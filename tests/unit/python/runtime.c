@@ -35,7 +35,7 @@ Test(runtime, every_table_by_version_and_by_size)
 		cr_assert_eq(f.main_interp, fakepython_interp(1));
 		cr_assert_eq(f.gil, minor < 12 ? FAKEPYTHON_RUNTIME + f.layout.runtime.gil
 					       : FAKEPYTHON_GIL);
-		cr_assert_eq(f.code_type, FAKEPYTHON_CODE_TYPE);
+		cr_assert_eq(f.types.code, FAKEPYTHON_CODE_TYPE);
 		f = (struct discover_found){0};
 		cr_assert_eq(check(m, 0, p.layout->runtime.size, &f), DISCOVER_OK, "3.%u", minor);
 		cr_assert_eq(f.minor, minor);
@@ -168,7 +168,7 @@ static enum layout_proof proof_with(uint32_t counter, bool frames)
 	f.layout.proof = LAYOUT_PROOF_COUNTER;
 	f.layout.interp.next_version = COUNTER;
 	fakemem_add_u32(m, fakepython_interp(0) + COUNTER, counter);
-	cr_assert_eq(evidence_check(m, 0, &f), DISCOVER_OK);
+	cr_assert_eq(evidence_check(m, (struct code_types){0}, &f), DISCOVER_OK);
 	cr_assert_eq(f.layout.interp.next_version == COUNTER,
 		     f.layout.proof == LAYOUT_PROOF_COUNTER);
 	mem_free(m);

@@ -26,11 +26,12 @@ static void object(raddr_t at, uint32_t version, uint64_t count, const char *nam
 	fakecode_put(f.mem, &f.layout, &c);
 }
 
-static void function(uint64_t count, raddr_t code)
+static void function(uint64_t count, raddr_t type, raddr_t code)
 {
 	uint8_t bytes[96] = {0};
 
 	memcpy(bytes + f.layout.object.refcnt, &count, sizeof(count));
+	memcpy(bytes + f.layout.object.type, &type, sizeof(type));
 	memcpy(bytes + code_function_size(&f.layout) - 8, &code, sizeof(code));
 	fakemem_add(f.mem, FUNCTION, bytes, sizeof(bytes));
 }
@@ -194,19 +195,24 @@ Test(pycode_doubt, not_what_a_live_function_has, .fini = done)
 
 	start(13);
 	object(A, 5, 1, "one");
-	function(0, A);
+	function(0, FAKECODE_FUNCTION_TYPE, A);
 	q = query(A, 9);
 	q.function = FUNCTION;
 	expect(&q, "[unreadable]"); /* the function died */
 	fakecache_release(&f);
 	start(13);
 	object(A, 5, 1, "one");
-	function(1, B);
+	function(1, FAKECODE_FUNCTION_TYPE, B);
 	expect(&q, "[unreadable]"); /* it has another one */
 	fakecache_release(&f);
 	start(13);
 	object(A, 5, 1, "one");
-	function(1, A);
+	function(1, FAKECODE_TYPE, A);
+	expect(&q, "[unreadable]"); /* what it left is in an object of another type */
+	fakecache_release(&f);
+	start(13);
+	object(A, 5, 1, "one");
+	function(1, FAKECODE_FUNCTION_TYPE, A);
 	expect(&q, "one /f.py:11/10");
 }
 

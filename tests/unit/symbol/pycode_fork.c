@@ -53,7 +53,8 @@ Test(pycode_fork, shim_is_no_frame, .fini = done)
 	fakecache_init(&f, 13);
 	f.layout.runtime.size = 4096;
 	pycode_free(f.cache);
-	f.cache = pycode_new(f.names, &f.layout, FAKECODE_TYPE, 0x10000);
+	f.cache =
+		pycode_new(f.names, &f.layout, (struct code_types){.code = FAKECODE_TYPE}, 0x10000);
 	shim(A, 0x10008, UINT32_MAX);
 	q = counter(A, 5);
 	cr_assert_eq(fakecache_ask(&f, &q, &calls), 0);

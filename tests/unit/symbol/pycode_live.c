@@ -231,7 +231,7 @@ static void check(const char *name, const char *command, const char *source)
 	}
 	free(line);
 	cr_assert_gt(t.n, 1000, "%s: only %zu instructions", name, t.n);
-	cache = pycode_new(names, &t.found.layout, t.found.code_type, t.found.runtime);
+	cache = pycode_new(names, &t.found.layout, t.found.types, t.found.runtime);
 	cr_assert_not_null(cache);
 	/* some are doubted (pycode_proof.c) until it has moved on */
 	for (int i = 0; i < 3; i++) {
