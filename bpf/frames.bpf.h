@@ -154,6 +154,7 @@ static __always_inline bool range_find(void)
 __attribute__((noinline)) int frames_outside(void)
 {
 	struct tick *t = tick_get();
+	__u64 next;
 	__u32 size;
 	__u8 *at;
 
@@ -184,7 +185,12 @@ __attribute__((noinline)) int frames_outside(void)
 	t->out.outside++;
 	if (t->sample.steps < frames_identified(t) && frames_identify(t, at + PIECE))
 		return 1;
-	t->frame = frames_next(t, at + PIECE);
+	next = frames_next(t, at + PIECE);
+	if (next == t->frame) { /* any object leads to `type`, which is its own type */
+		t->sample.flags |= EVENT_WALK_BROKEN;
+		next = 0;
+	}
+	t->frame = next;
 	t->sample.steps++;
 	return 0;
 }

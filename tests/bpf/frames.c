@@ -315,6 +315,27 @@ Test(bpf_frames, caller_out_of_a_register)
 	cr_assert_eq(c.sample.steps, 5);
 }
 
+/* A CFrame that is current and not filled (3.12): its word leads to an object, thus to `type`,
+ * whose type is itself. */
+Test(bpf_frames, caller_where_an_object_is_current)
+{
+	struct fake_frame *caller = enter_generator(5), *entered, *type;
+
+	entered = (struct fake_frame *)(uintptr_t)w->tstate[0].frame;
+	type = faketarget_push(&c.target, false);
+	type->previous = ADDR(type);
+	entered->previous = ADDR(type);
+	w->tstate[0].frame = ADDR(entered);
+	touch_and_take(0);
+	cr_assert(c.sample.flags & EVENT_WALK_BROKEN);
+	cr_assert_eq(c.sample.steps, 2);
+	w->held = ADDR(caller);
+	touch_and_take(EVENT_WALK_END);
+	cr_assert(c.sample.flags & EVENT_EDGE);
+	cr_assert_eq(c.sample.frame, ADDR(caller));
+	cr_assert_eq(c.sample.steps, 5);
+}
+
 /* A call that has not stored `previous`: the memory holds an older frame that is alive too. */
 Test(bpf_frames, caller_whose_place_a_stale_word_takes)
 {
