@@ -24,6 +24,7 @@ struct reader *reader_new(const struct discover_found *f, struct mem *m)
 		return NULL;
 	r->found = *f;
 	r->mem = m;
+	r->limit = READER_STATES_UNTOLD;
 	threads_place(l, &r->state_at, &r->state_len);
 	end = r->state_at + r->state_len;
 	if (l->tstate.datastack_chunk != LAYOUT_NONE)
@@ -56,6 +57,11 @@ void reader_free(struct reader *r)
 	snapshot_free(r->near);
 	snapshot_free(r->far);
 	free(r);
+}
+
+void reader_expect(struct reader *r, size_t threads)
+{
+	r->limit = MIN(2 * threads + READER_STATES_MORE, (size_t)THREADS_MAX);
 }
 
 static int add_job(struct reader *r, size_t thread, const struct reader_thread *t,

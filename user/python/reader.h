@@ -9,6 +9,9 @@
 #include "python/threads.h"
 #include "python/walk.h"
 
+#define READER_STATES_MORE 2048 /* sub-interpreters, threads that C code forgot */
+#define READER_STATES_UNTOLD 16384
+
 enum reader_status {
 	READER_STACK,	  /* frames down to a root that was read */
 	READER_CUT,	  /* the leaf end only: past a limit */
@@ -54,6 +57,12 @@ struct reader;
 /* Copies *f, keeps m. NULL: out of memory. */
 struct reader *reader_new(const struct discover_found *f, struct mem *m);
 void reader_free(struct reader *r); /* accepts NULL */
+/*
+ * How many threads the kernel knows of it, as far as the caller knows: a process may link any
+ * number of states that no thread has, and each costs a call. Twice as many and READER_STATES_MORE
+ * are believed; as long as nothing was told READER_STATES_UNTOLD.
+ */
+void reader_expect(struct reader *r, size_t threads);
 /*
  * Reads the stacks of the threads in v. In the steady state that is one mem_readv(): the GIL's
  * words first and last, between them what the last reads of these threads needed. What was not

@@ -63,6 +63,7 @@ struct reader {
 	struct discover_found found;
 	struct mem *mem;
 	struct thread_lists lists;
+	size_t limit;	  /* of states in them */
 	uint64_t listing; /* how often they were read */
 	bool relist;	  /* they are not what they were */
 	struct reader_state *states;

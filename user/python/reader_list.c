@@ -172,7 +172,7 @@ static int plan(struct reader *r)
 
 int reader_list_update(struct reader *r)
 {
-	int err = threads_read(r->mem, &r->found, &r->lists, THREADS_MAX);
+	int err = threads_read(r->mem, &r->found, &r->lists, r->limit);
 
 	if (err)
 		return err;

@@ -25,7 +25,7 @@ struct walk {
 	struct thread_lists *known, now;
 	size_t limit;
 	uint32_t state_at, state_len, gil_at, gil_len;
-	bool changed;
+	bool changed, cut;
 };
 
 /* Two pieces that are needed together. */
@@ -128,9 +128,6 @@ static int add_state(struct walk *w, const struct thread_state *s)
 {
 	struct thread_lists *l = &w->now;
 
-	l->total++;
-	if (l->n == w->limit)
-		return 0;
 	if (vec_reserve(&l->v, &l->cap, l->n + 1, sizeof(*l->v)))
 		return -ENOMEM;
 	l->v[l->n++] = *s;
@@ -153,8 +150,10 @@ static int walk_states(struct walk *w, const struct thread_interp *interp, raddr
 		const uint8_t *p;
 		int err;
 
-		if (w->now.total >= THREADS_MAX || (w->now.n == w->limit && w->limit < THREADS_MAX))
+		if (w->now.n >= w->limit) {
+			w->cut = true;
 			return 0;
+		}
 		err = need(w, &v, 1);
 		p = err ? NULL : at(w, v.addr, v.len);
 		if (!p || field(w, p, l->tstate.prev) != before ||
@@ -260,8 +259,8 @@ static int read_once(struct walk *w)
 
 	batch_reset(w->known->batch);
 	snapshot_reset(w->known->snapshot);
-	w->changed = false;
-	w->now.n = w->now.n_interps = w->now.total = 0;
+	w->changed = w->cut = false;
+	w->now.n = w->now.n_interps = 0;
 	err = read_known(w);
 	if (err)
 		return err;
@@ -275,7 +274,7 @@ static int read_once(struct walk *w)
 		}
 		err = walk_interp(w, interp, &interp);
 	}
-	w->now.complete = !w->changed && w->now.total == w->now.n;
+	w->now.complete = !w->changed && !w->cut;
 	return err;
 }
 
@@ -334,7 +333,7 @@ int threads_list(struct mem *m, const struct discover_found *f, struct thread_st
 		if (l.n)
 			memcpy(v, l.v, *ret_n * sizeof(*v));
 		if (ret_total)
-			*ret_total = l.total;
+			*ret_total = l.n;
 	}
 	threads_release(&l);
 	return err;

@@ -6,7 +6,7 @@
 #include "remote/batch.h"
 
 #define THREADS_MAX 65536 /* states of one process that are listed */
-#define THREADS_MAX_INTERPS 4096
+#define THREADS_MAX_INTERPS 1024
 
 struct thread_state {
 	raddr_t addr, interp;
@@ -28,8 +28,8 @@ struct thread_lists {
 	size_t n, cap;
 	struct thread_interp *interps;
 	size_t n_interps, cap_interps;
-	size_t total;  /* states that were seen: n, or more than there was room for */
-	bool complete; /* each list was followed to its end, and every link led back */
+	bool complete; /* each list was followed to its end, within the limit, and every link led
+			  back */
 	struct batch *batch;
 	struct snapshot *snapshot;
 };
