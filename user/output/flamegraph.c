@@ -168,31 +168,17 @@ static void put_labels(struct jsonw *j, struct flamegraph *g)
 	jsonw_end(j, ']');
 }
 
-/* Depth first; *ret_up: how many levels its parent is above `id`. TREE_ROOT: that was the last. */
-static uint32_t next_node(const struct tree_node *v, uint32_t id, uint32_t *ret_up)
-{
-	*ret_up = 0;
-	if (v[id].child != TREE_ROOT)
-		return v[id].child;
-	for (; id != TREE_ROOT; id = v[id].parent) {
-		++*ret_up;
-		if (v[id].sibling != TREE_ROOT)
-			return v[id].sibling;
-	}
-	return TREE_ROOT;
-}
-
 static void put_nodes(struct jsonw *j, const struct flamegraph *g)
 {
 	const struct tree_node *v = g->tree.nodes;
-	uint32_t id = v[TREE_ROOT].child, up = 0;
+	uint32_t up, id = tree_next(&g->tree, TREE_ROOT, &up);
 
 	jsonw_array(j, "nodes");
 	while (id != TREE_ROOT) {
 		jsonw_u64(j, NULL, up);
 		jsonw_u64(j, NULL, g->l.rank[v[id].label]);
 		jsonw_u64(j, NULL, v[id].self);
-		id = next_node(v, id, &up);
+		id = tree_next(&g->tree, id, &up);
 	}
 	jsonw_end(j, ']');
 }
@@ -200,13 +186,13 @@ static void put_nodes(struct jsonw *j, const struct flamegraph *g)
 static void put_times(struct jsonw *j, const struct flamegraph *g)
 {
 	const struct tree_node *v = g->tree.nodes;
-	uint32_t id = v[TREE_ROOT].child;
+	uint32_t up, id = tree_next(&g->tree, TREE_ROOT, &up);
 
 	jsonw_array(j, "times");
 	while (id != TREE_ROOT && g->profile->recording.clock) {
 		if (v[id].self)
 			jsonw_u64(j, NULL, v[id].weight);
-		id = next_node(v, id, &(uint32_t){0});
+		id = tree_next(&g->tree, id, &up);
 	}
 	jsonw_end(j, ']');
 }

@@ -105,51 +105,40 @@ static int make_ranks(struct folded *f)
 	return 0;
 }
 
-static void put_line(FILE *out, const struct buf *path, uint64_t n)
+/* From the root down. The text of a whole line is nowhere at once: a hostile recording may have one
+ * of gigabytes. */
+static void put_line(FILE *out, const struct folded *f, const struct tree *t, uint32_t *path,
+		     uint32_t id)
 {
-	fwrite(path->data, 1, path->len, out);
-	fprintf(out, " %" PRIu64 "\n", n);
+	uint32_t n = 0;
+
+	for (uint32_t i = id; i != TREE_ROOT; i = t->nodes[i].parent)
+		path[n++] = t->nodes[i].label;
+	while (n-- > 0 && !ferror(out)) {
+		size_t len;
+		const char *text = intern_get(f->texts, path[n], &len);
+
+		fwrite_unlocked(text, 1, len, out);
+		if (n)
+			putc_unlocked(';', out);
+	}
+	fprintf(out, " %" PRIu64 "\n", t->nodes[id].self);
 }
 
-/* Depth first; `path` is the text from the root to the node at hand. */
 static int write_tree(FILE *out, const struct folded *f, const struct tree *t)
 {
-	struct buf path = {0};
-	uint32_t id = t->nodes[TREE_ROOT].child;
-	int err;
+	uint32_t *path = calloc((size_t)t->n + 1, sizeof(*path)), up;
 
+	if (!path)
+		return -ENOMEM;
 	if (t->nodes[TREE_ROOT].self) /* a stack without frames: no recorder makes one */
 		fprintf(out, "[empty] %" PRIu64 "\n", t->nodes[TREE_ROOT].self);
-	while (id != TREE_ROOT) {
-		size_t len;
-		const char *text = intern_get(f->texts, t->nodes[id].label, &len);
-
-		if (path.len)
-			buf_putc(&path, ';');
-		buf_put(&path, text, len);
-		if (path.failed || ferror(out))
-			break;
+	for (uint32_t id = tree_next(t, TREE_ROOT, &up); id != TREE_ROOT && !ferror(out);
+	     id = tree_next(t, id, &up))
 		if (t->nodes[id].self)
-			put_line(out, &path, t->nodes[id].self);
-		if (t->nodes[id].child != TREE_ROOT) {
-			id = t->nodes[id].child;
-			continue;
-		}
-		while (id != TREE_ROOT) {
-			bool top = t->nodes[id].parent == TREE_ROOT;
-
-			intern_get(f->texts, t->nodes[id].label, &len);
-			path.len -= top ? len : len + 1;
-			if (t->nodes[id].sibling != TREE_ROOT) {
-				id = t->nodes[id].sibling;
-				break;
-			}
-			id = t->nodes[id].parent;
-		}
-	}
-	err = path.failed ? -ENOMEM : ferror(out) ? -EIO : 0;
-	buf_release(&path);
-	return err;
+			put_line(out, f, t, path, id);
+	free(path);
+	return ferror(out) ? -EIO : 0;
 }
 
 int folded_write(FILE *out, const struct profile *p, const struct format_options *o)

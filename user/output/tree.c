@@ -171,6 +171,19 @@ out:
 	return err;
 }
 
+uint32_t tree_next(const struct tree *t, uint32_t id, uint32_t *ret_up)
+{
+	*ret_up = 0;
+	if (t->nodes[id].child != TREE_ROOT)
+		return t->nodes[id].child;
+	for (; id != TREE_ROOT; id = t->nodes[id].parent) {
+		++*ret_up;
+		if (t->nodes[id].sibling != TREE_ROOT)
+			return t->nodes[id].sibling;
+	}
+	return TREE_ROOT;
+}
+
 void tree_release(struct tree *t)
 {
 	if (!t)

@@ -27,6 +27,9 @@ struct tree_labels {
 /* With a group, processes are the children of the root, and threads theirs. 0 or -ENOMEM. */
 int tree_build(const struct profile *p, enum aggregate_group group, uint32_t outcomes,
 	       const struct tree_labels *l, struct tree *ret);
+/* The node behind `id`, depth first, from TREE_ROOT on; *ret_up: how many levels its parent is
+ * above `id`. TREE_ROOT: that was the last. */
+uint32_t tree_next(const struct tree *t, uint32_t id, uint32_t *ret_up);
 void tree_release(struct tree *t);
 
 #endif
