@@ -63,9 +63,8 @@ struct reader {
 	struct discover_found found;
 	struct mem *mem;
 	struct thread_lists lists;
-	size_t limit;	  /* of states in them */
-	uint64_t listing; /* how often they were read */
-	bool relist;	  /* they are not what they were */
+	uint64_t listing, limit; /* how often they were read; of states in them */
+	bool relist;		 /* they are not what they were */
 	struct reader_state *states;
 	struct reader_key *by_ptr, *by_tid;
 	size_t n_keys, cap_ptr, cap_tid;
