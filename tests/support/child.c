@@ -16,11 +16,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void child_main(uint64_t (*fn)(void *arg), void *arg, int fd)
+void child_dies_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() && getppid() != parent) /* 0: it is outside of our pid namespace */
+		child_exit(0);
+}
+
+static void child_main(uint64_t (*fn)(void *arg), void *arg, int fd, pid_t parent)
 {
 	uint64_t v;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	child_dies_with(parent);
 	v = fn(arg);
 	if (write(fd, &v, sizeof(v)) != (ssize_t)sizeof(v))
 		_exit(1);
@@ -31,14 +38,14 @@ static void child_main(uint64_t (*fn)(void *arg), void *arg, int fd)
 
 pid_t child_start(uint64_t (*fn)(void *arg), void *arg, uint64_t *ret)
 {
+	pid_t pid, parent = getpid();
 	int fds[2];
-	pid_t pid;
 
 	cr_assert_eq(pipe2(fds, O_CLOEXEC), 0);
 	pid = fork();
 	cr_assert_geq(pid, 0);
 	if (!pid)
-		child_main(fn, arg, fds[1]);
+		child_main(fn, arg, fds[1], parent);
 	close(fds[1]);
 	cr_assert_eq(read(fds[0], ret, sizeof(*ret)), (ssize_t)sizeof(*ret));
 	close(fds[0]);

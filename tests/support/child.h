@@ -10,6 +10,9 @@
  * the test. What fn returns is *ret; the test's memory up to here is at the same addresses there.
  */
 pid_t child_start(uint64_t (*fn)(void *arg), void *arg, uint64_t *ret);
+/* For the child of a fork, first of all: it dies with its parent, also when that was killed before
+ * this call. */
+void child_dies_with(pid_t parent);
 /* Kills it and waits until it is gone. */
 void child_end(pid_t pid);
 /* A Python (CHILD_PYTHON; the test is skipped without) that waits; it runs when this returns. */

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,6 +26,7 @@ static void work(struct crew_hand *h)
 {
 	struct timespec day = {.tv_sec = 86400};
 	pthread_t t;
+	pid_t self;
 	char c;
 
 	switch (h->job) {
@@ -40,8 +40,9 @@ static void work(struct crew_hand *h)
 		syscall(SYS_futex, &h->word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 		break;
 	case CREW_VFORK:
+		self = getpid();
 		if (!vfork()) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			child_dies_with(self);
 			for (;;)
 				pause();
 		}
@@ -69,12 +70,12 @@ static void *hand(void *arg)
 	return NULL;
 }
 
-static void child(struct crew *c)
+static void child(struct crew *c, pid_t parent)
 {
 	pthread_attr_t attr;
 	pthread_t t;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	child_dies_with(parent);
 	crew = c;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 65536);
@@ -88,7 +89,7 @@ struct crew *crew_start(const enum crew_job *jobs, uint32_t n, int flags)
 {
 	struct crew *c =
 		mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pid;
+	pid_t pid, parent = getpid();
 
 	cr_assert_neq(c, MAP_FAILED);
 	cr_assert_leq(n, CREW_MAX);
@@ -100,7 +101,7 @@ struct crew *crew_start(const enum crew_job *jobs, uint32_t n, int flags)
 	pid = (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
 	cr_assert_geq(pid, 0);
 	if (!pid) {
-		child(c);
+		child(c, parent);
 		child_exit(1);
 	}
 	c->pid = pid;

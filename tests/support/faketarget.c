@@ -27,7 +27,7 @@ static void touch(struct fake_world *w)
 static void obey(struct fake_world *w)
 {
 	void *addr = (void *)(uintptr_t)w->command_addr;
-	pid_t pid;
+	pid_t pid, self;
 
 	switch (w->command) {
 	case FAKE_TOUCH:
@@ -40,9 +40,10 @@ static void obey(struct fake_world *w)
 		mprotect(addr, w->command_len, PROT_NONE);
 		break;
 	case FAKE_FORK:
+		self = getpid();
 		pid = fork();
 		if (!pid) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			child_dies_with(self);
 			touch(w);
 			w->forked = getpid();
 			burn(NULL);
@@ -91,6 +92,7 @@ bool faketarget_start(struct faketarget *f)
 	struct fake_world *w =
 		mmap(NULL, FAKE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct fake_tstate *ts;
+	pid_t self;
 
 	if (w == MAP_FAILED)
 		return false;
@@ -109,6 +111,7 @@ bool faketarget_start(struct faketarget *f)
 	w->code.filename = 0x1234560;
 	w->name.hash = 0xfeedbeefcafe;
 	w->command = FAKE_TOUCH;
+	self = getpid();
 	f->pid = fork();
 	if (f->pid < 0)
 		return false;
@@ -116,7 +119,7 @@ bool faketarget_start(struct faketarget *f)
 		wait_done(w);
 		return true;
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	child_dies_with(self);
 	prctl(PR_SET_NAME, "faketarget");
 	burn(w);
 	child_exit(1);

@@ -263,13 +263,13 @@ Test(procmem, by_file_across_an_exec, .timeout = 60)
 	struct mem *m;
 	char text[64];
 	uint64_t at;
+	pid_t pid, self = getpid();
 	int go[2];
-	pid_t pid;
 
 	cr_assert_eq(pipe(go), 0);
 	pid = fork();
 	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child_dies_with(self);
 		cr_assert_eq(read(go[0], text, 1), 1);
 		execl("/bin/sleep", "sleep", "100", NULL);
 		_exit(1);

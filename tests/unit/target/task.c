@@ -178,15 +178,15 @@ Test(task, image_ids_are_inherited)
 Test(task, command_lines, .timeout = 60)
 {
 	struct buf b;
+	pid_t pid, self = getpid();
 	char byte;
 	int go[2];
-	pid_t pid;
 
 	cr_assert_eq(pipe(go), 0);
 	pid = fork();
 	if (!pid) {
 		close(go[0]);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		child_dies_with(self);
 		fcntl(go[1], F_SETFD, FD_CLOEXEC);
 		execl("/bin/sh", "a b", "-c", "kill -STOP $$", "", "0", "", NULL);
 		_exit(1);
