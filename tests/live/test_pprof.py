@@ -2,9 +2,11 @@
 import json
 import os
 import re
+import signal
 import subprocess
 
-from harness import CACHE, TOP, Skip, check, test
+from harness import CACHE, SCRY, TOP, Skip, check, test, wait_until
+from test_dump import state
 
 FAKE = os.path.join(TOP, "build/fake-recording")
 PPROF = os.path.join(CACHE, "bin/pprof")
@@ -102,3 +104,24 @@ def a_large_one(bench):
         leaves[name] = leaves.get(name, 0) + int(count)
     flat = {name: int(row[0]) for name, row in rows(top).items() if row[0]}
     check(flat == leaves, "pprof's flat counts are those of the folded stacks")
+
+
+@test()
+def killed_while_it_writes(bench):
+    """An export that is ended leaves what was there before, and nothing beside it."""
+    data, out = os.path.join(bench.folder, "scry.data"), os.path.join(bench.folder, "out.pb.gz")
+    made = [FAKE, "random", data, "3", "4", "10", "2000", "4000", "60", "60000"]
+    subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
+    with open(out, "w") as before:
+        before.write("before")
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        export = subprocess.Popen([SCRY, "export", "-f", "pprof", "-i", data, "-o", out])
+        wait_until(lambda: len(os.listdir(bench.folder)) == 3, "it writes a file beside")
+        export.send_signal(signal.SIGSTOP)
+        wait_until(lambda: state(export.pid, export.pid) in "TZ", "it stands still")
+        export.send_signal(number)
+        export.send_signal(signal.SIGCONT)
+        check(export.wait() == -number, "status %d", export.returncode)
+        check(sorted(os.listdir(bench.folder)) == ["out.pb.gz", "scry.data"], "left: %s", os.listdir(bench.folder))
+    with open(out) as after:
+        check(after.read() == "before", "it was written")

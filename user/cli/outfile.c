@@ -13,7 +13,7 @@ const char *outfile_name(const char *path)
 	return strcmp(path, "-") == 0 ? "standard output" : path;
 }
 
-static const char *reason(int err)
+const char *outfile_reason(int err)
 {
 	switch (err) {
 	case ELOOP:
@@ -21,7 +21,9 @@ static const char *reason(int err)
 	case EISDIR:
 		return "it is a directory";
 	case ENOENT:
-		return "there is no such directory";
+		return "there is no such directory, or none where files can be made";
+	case EEXIST:
+		return "it is no file that can be replaced";
 	default:
 		return strerror(err);
 	}
@@ -42,7 +44,7 @@ enum status outfile_create(struct outfile *o, const char *path, struct buf *ret_
 		int err = strcmp(path, "-") == 0 ? errno : -o->fd;
 
 		o->fd = -1;
-		buf_printf(ret_text, "can't write %s: %s", outfile_name(path), reason(err));
+		buf_printf(ret_text, "can't write %s: %s", outfile_name(path), outfile_reason(err));
 		return err == EACCES || err == EPERM ? STATUS_PERMISSION : STATUS_CREATE;
 	}
 	if (strcmp(path, "-") != 0 && fstat(o->fd, &after) == 0 && S_ISREG(after.st_mode)) {

@@ -25,6 +25,8 @@ enum status outfile_create(struct outfile *o, const char *path, struct buf *ret_
 /* Nothing was written after all: removes what was created, puts what was there before back. */
 void outfile_discard(struct outfile *o);
 void outfile_close(struct outfile *o);
+/* Why it can't be written, by errno. */
+const char *outfile_reason(int err);
 /* What people call it: the path, or "standard output". */
 const char *outfile_name(const char *path);
 

@@ -1,6 +1,7 @@
 /* Write a file whole or not at all: what was there before stays until the new one is complete. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,32 @@
 #include <unistd.h>
 #include "cli/outfile.h"
 #include "cli/replace.h"
+
+static const char *volatile unfinished;
+
+/* Without it half a file would be left behind. */
+static void on_signal(int sig)
+{
+	if (unfinished)
+		unlink(unfinished);
+	raise(sig); /* SA_RESETHAND: it ends the program as it would have */
+}
+
+/* What is ignored, as by nohup, still is. */
+static void set_unfinished(const char *path)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction old;
+
+	unfinished = path;
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		struct sigaction act = {.sa_flags = SA_RESETHAND};
+
+		act.sa_handler = path ? on_signal : SIG_DFL;
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &act, NULL);
+	}
+}
 
 /* A new file beside path, of a name that is not taken, with the mode that open() would give. */
 static int create_beside(struct replace *r)
@@ -21,6 +48,7 @@ static int create_beside(struct replace *r)
 	fd = mkostemp(r->temp.data, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	set_unfinished(r->temp.data);
 	mask = umask(0);
 	umask(mask);
 	if (fchmod(fd, 0666 & ~mask)) {
@@ -70,9 +98,7 @@ enum status replace_begin(struct replace *r, const char *path, struct buf *ret_t
 	}
 	if (fd >= 0)
 		return STATUS_OK;
-	buf_printf(ret_text, "can't write %s: %s", outfile_name(path),
-		   fd == -ELOOP ? "it is a symbolic link, which scry does not write through"
-				: strerror(-fd));
+	buf_printf(ret_text, "can't write %s: %s", outfile_name(path), outfile_reason(-fd));
 	buf_release(&r->temp);
 	return fd == -EACCES || fd == -EPERM ? STATUS_PERMISSION : STATUS_CREATE;
 }
@@ -92,6 +118,7 @@ enum status replace_end(struct replace *r, int err, struct buf *ret_text)
 			err = -errno;
 		if (err)
 			unlink(r->temp.data);
+		set_unfinished(NULL);
 	}
 	buf_release(&r->temp);
 	if (!err)

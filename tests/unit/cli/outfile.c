@@ -110,7 +110,8 @@ Test(outfile, refuses)
 	} cases[] = {
 		{"link", STATUS_CREATE, "can't write link: it is a symbolic link"},
 		{"sub", STATUS_CREATE, "can't write sub: it is a directory"},
-		{"none/x", STATUS_CREATE, "can't write none/x: there is no such directory"},
+		{"none/x", STATUS_CREATE,
+		 "can't write none/x: there is no such directory, or none where files can be made"},
 		{"data/x", STATUS_CREATE, "can't write data/x: Not a directory"},
 	};
 
