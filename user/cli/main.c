@@ -73,7 +73,8 @@ static int help(int argc, char **argv)
 	char option[] = "--help";
 	char *args[] = {NULL, option, NULL};
 
-	if (argc < 2 || strcmp(argv[1], "help") == 0) {
+	if (argc < 2 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+	    strcmp(argv[1], "-h") == 0) {
 		print_overview(stdout);
 		return STATUS_OK;
 	}

@@ -223,7 +223,7 @@ static void put_process(struct buf *b, const struct profile *p, uint32_t id)
 static const char *state_text(enum run_state s)
 {
 	static const char *const texts[RUN_MAX] = {
-		[RUN_UNKNOWN] = "the event is no clock",
+		[RUN_UNKNOWN] = "not known: it has ended, or the event is no clock",
 		[RUN_ON_CPU] = "on a CPU",
 		[RUN_RUNNABLE] = "waiting for a CPU",
 		[RUN_SLEEPING] = "waiting for something else",

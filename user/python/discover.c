@@ -72,8 +72,9 @@ const char *discover_reason(enum discover_why why)
 			"this version of CPython is not supported (3.8 - 3.15 are)",
 		[DISCOVER_INVALID] = "a CPython runtime whose structures do not fit its version (a "
 				     "patched build?)",
-		[DISCOVER_DENIED] = "its memory may not be read: run as root or with "
-				    "CAP_SYS_PTRACE",
+		[DISCOVER_DENIED] =
+			"its memory may not be read: that takes root or CAP_SYS_PTRACE, and no "
+			"user namespace or security module that forbids it",
 		[DISCOVER_GONE] = "the process has ended",
 		[DISCOVER_STUCK] = "reading its memory does not come back: set aside",
 	};
