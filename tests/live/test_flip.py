@@ -174,9 +174,15 @@ def read(bench, py, how, samples, *mode):
         mode[0], how, sum(seen.proven.values()), wrong, unproven, 100 * wrong / max(unproven, 1), failed)
 
 
-@test(each=True, limit=240)
+@test(each=True, limit=240, when="full")
 def read_later(bench, py):
     return "; ".join(read(bench, py, how, 800, "turns", 8) for how in READ)
+
+
+@test(limit=240)
+def read_later_by_two(bench):
+    """make check-full has every build."""
+    return "; ".join(read_later(bench, pick(*names)) for names in (("pyenv-3.8", "debian-3.11"), ("sid-3.15", "standalone-3.14")))
 
 
 def millions(bench, py):

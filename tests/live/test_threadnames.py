@@ -3,7 +3,7 @@ import os
 import re
 
 from capture import samples, weights
-from harness import check, check_true, number_of, parse_folded, test, wait_until
+from harness import check, check_true, number_of, parse_folded, pick, test, wait_until
 from test_dump import UNPRIVILEGED, dump, run, threads
 
 SLEEPER, SPINNER = "^a sleeper with a long name$", "für – 日本語 😀$"
@@ -43,7 +43,7 @@ def in_dump(bench, py):
     check('"python_name":"with a dict, ÄÖÜ"' in text and '"python_name":"the first one, renamed"' in text, "%s: %s", py, text)
 
 
-@test(each=True, limit=120)
+@test(each=True, limit=120, when="full")
 def asked_for(bench, py):
     """Only the thread with the name, and its time."""
     target = bench.start(py, "threadnames.py")
@@ -60,7 +60,7 @@ def asked_for(bench, py):
                 check(told[tid] > 0.3 * seconds, "%s %s %s: %g of %g s", py, way, regex, told[tid], seconds)
 
 
-@test(each=True, limit=120)
+@test(each=True, limit=120, when="full")
 def named_later(bench, py):
     """Threads that start while they are recorded, one of which has another name at first."""
     for way in WAYS:
@@ -74,3 +74,10 @@ def named_later(bench, py):
         target.stop()
         some = samples(recording.path)
         check({s.tid for s in some} == late, "%s %s: threads %s, in truth %s", py, way, {s.tid for s in some}, late)
+
+
+@test(limit=120)
+def asked_for_or_named_later(bench):
+    """make check-full has both of every build."""
+    asked_for(bench, pick("pyenv-3.12", "sid-3.14"))
+    named_later(bench, pick("sid-3.15", "pyenv-3.13", "sid-3.14"))
