@@ -1,7 +1,6 @@
 /* Write a file whole or not at all: what was there before stays until the new one is complete. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,45 +9,54 @@
 #include "cli/outfile.h"
 #include "cli/replace.h"
 
-static const char *volatile unfinished;
-
-/* Without it half a file would be left behind. */
-static void on_signal(int sig)
+/* A new file in path's folder that has no name yet: whatever ends us, nothing is left of it. */
+static int create_unnamed(struct replace *r)
 {
-	if (unfinished)
-		unlink(unfinished);
-	raise(sig); /* SA_RESETHAND: it ends the program as it would have */
+	const char *slash = strrchr(r->path, '/');
+	struct buf folder;
+	int fd = -1;
+
+	buf_init(&folder);
+	buf_printf(&folder, "%.*s", slash ? (int)(slash - r->path) + 1 : 1, slash ? r->path : ".");
+	buf_printf(&r->temp, "%s.%d", r->path, getpid());
+	if (!folder.failed && !r->temp.failed && access("/proc/self/fd", X_OK) == 0)
+		fd = open(folder.data, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	buf_release(&folder);
+	r->unnamed = fd >= 0;
+	if (!r->unnamed)
+		buf_reset(&r->temp);
+	return fd;
 }
 
-/* What is ignored, as by nohup, still is. */
-static void set_unfinished(const char *path)
+/* Gives it the one in r->temp. Without that there is nothing to take away. */
+static int give_name(struct replace *r)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction old;
+	char path[64];
+	int err;
 
-	unfinished = path;
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-		struct sigaction act = {.sa_flags = SA_RESETHAND};
-
-		act.sa_handler = path ? on_signal : SIG_DFL;
-		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &act, NULL);
-	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(r->f));
+	if (linkat(AT_FDCWD, path, AT_FDCWD, r->temp.data, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
+	err = -errno;
+	buf_reset(&r->temp);
+	return err;
 }
 
-/* A new file beside path, of a name that is not taken, with the mode that open() would give. */
+/* Where the file system has no files without names: one beside path, of a name that is not taken,
+ * with the mode that open() would give. */
 static int create_beside(struct replace *r)
 {
+	int fd = create_unnamed(r);
 	mode_t mask;
-	int fd;
 
+	if (fd >= 0)
+		return fd;
 	buf_printf(&r->temp, "%s.XXXXXX", r->path);
 	if (r->temp.failed)
 		return -ENOMEM;
 	fd = mkostemp(r->temp.data, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	set_unfinished(r->temp.data);
 	mask = umask(0);
 	umask(mask);
 	if (fchmod(fd, 0666 & ~mask)) {
@@ -109,16 +117,22 @@ enum status replace_end(struct replace *r, int err, struct buf *ret_text)
 
 	/* what could not be written is tried again here: errno says why it can't */
 	errno = EIO;
-	if (fclose(r->f) && (!err || err == -EIO))
+	if (fflush(r->f) && (!err || err == -EIO))
 		err = -errno;
 	if (failed && !err)
 		err = -EIO;
+	if (!err && r->unnamed)
+		err = give_name(r);
+	else if (r->unnamed)
+		buf_reset(&r->temp);
+	errno = EIO;
+	if (fclose(r->f) && !err)
+		err = -errno;
 	if (r->temp.len) {
 		if (!err && rename(r->temp.data, r->path))
 			err = -errno;
 		if (err)
 			unlink(r->temp.data);
-		set_unfinished(NULL);
 	}
 	buf_release(&r->temp);
 	if (!err)

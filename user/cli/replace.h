@@ -2,6 +2,7 @@
 #ifndef SCRY_CLI_REPLACE_H
 #define SCRY_CLI_REPLACE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include "base/buf.h"
 #include "cli/status.h"
@@ -10,7 +11,8 @@ struct replace {
 	FILE *f; /* to be written to */
 	/* the rest is private */
 	const char *path;
-	struct buf temp; /* the name it has until it is complete; empty: written in place */
+	struct buf temp; /* the name it has until it is path's; empty: written in place */
+	bool unnamed;	 /* it has none at all until it is complete */
 };
 
 /*
