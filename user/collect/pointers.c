@@ -51,7 +51,6 @@ int pointers_find(struct process *p, uint64_t now, bool names)
 	if (!(names || pointers_needed(p)) || now < p->list_next || is_complete(&p->roster))
 		return 0;
 	p->list_next = now + POINTERS_NS;
-	reader_expect(p->reader, p->roster.n);
 	err = reader_list(p->reader, &v, &n);
 	if (err)
 		return err == -ENOMEM ? err : 0;

@@ -292,6 +292,7 @@ static int process_tick(struct wall *w, struct process *p, const struct wall_loo
 		p->reader = reader_new(&p->found, p->mem);
 	if (!p->reader)
 		return -ENOMEM;
+	reader_expect(p->reader, n);
 	w->ticks = look->ticks;
 	p->stats.v[STAT_TICKS] += look->ticks;
 	wall_read_begin(w->read, look);

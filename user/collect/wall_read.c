@@ -102,7 +102,6 @@ static int read_jobs(struct wall_read *r, struct process *p)
 			.runs = !r->live && !sched_off_cpu(&r->jobs[i].facts),
 			.status = READER_FAILED,
 		};
-	reader_expect(p->reader, p->roster.n);
 	err = reader_read(p->reader, r->asked, r->n_jobs);
 	/* a pass of the kernel's looks at the image itself */
 	if (err == -ESRCH || (!r->live && !process_same(p)))
