@@ -62,8 +62,7 @@ int main(int argc, char **argv)
 		fakeprofile_random(&p, &shape);
 	} else {
 		fail("small FILE, wall FILE, or random FILE SEED PROCESSES THREADS FUNCTIONS "
-		     "STACKS DEPTH "
-		     "SAMPLES");
+		     "STACKS DEPTH SAMPLES");
 	}
 	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)

@@ -67,14 +67,18 @@ static int unknown(const char *name)
 	return STATUS_USAGE;
 }
 
+static bool is_help(const char *word)
+{
+	return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int help(int argc, char **argv)
 {
 	const struct command *c;
 	char option[] = "--help";
 	char *args[] = {NULL, option, NULL};
 
-	if (argc < 2 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
-	    strcmp(argv[1], "-h") == 0) {
+	if (argc < 2 || is_help(argv[1])) {
 		print_overview(stdout);
 		return STATUS_OK;
 	}
@@ -108,7 +112,7 @@ static int run(int argc, char **argv)
 		print_overview(stderr);
 		return STATUS_USAGE;
 	}
-	if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+	if (is_help(name))
 		return help(argc - 1, argv + 1);
 	if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0) {
 		printf("scry %s\n", SCRY_VERSION);

@@ -7,8 +7,8 @@
  *	labels:  [kind, name, file, line, …]	four numbers each, in the order of their names
  *	nodes:   [up, label, self, …]		three numbers each, depth first; up: how many levels
  *						the parent is above the node before
- *	times:   [ns, …]			of the own samples of each node that has any; none
- *if the event is no clock
+ *	times:   [ns, …]			of the own samples of each node that has any; if
+ *						the event is no clock there are none
  *
  * A label's kind is a frame's, or 5 for a process (line: pid, file: command line) or 6 for a thread
  * (line: tid).
@@ -185,15 +185,15 @@ static void put_nodes(struct jsonw *j, const struct flamegraph *g)
 
 static void put_times(struct jsonw *j, const struct flamegraph *g)
 {
-	const struct tree_node *v = g->tree.nodes;
-	uint32_t up, id = tree_next(&g->tree, TREE_ROOT, &up);
+	const struct tree *t = &g->tree;
+	uint32_t up, id = TREE_ROOT;
 
 	jsonw_array(j, "times");
-	while (id != TREE_ROOT && g->profile->recording.clock) {
-		if (v[id].self)
-			jsonw_u64(j, NULL, v[id].weight);
-		id = tree_next(&g->tree, id, &up);
-	}
+	if (g->profile->recording.clock)
+		id = tree_next(t, TREE_ROOT, &up);
+	for (; id != TREE_ROOT; id = tree_next(t, id, &up))
+		if (t->nodes[id].self)
+			jsonw_u64(j, NULL, t->nodes[id].weight);
 	jsonw_end(j, ']');
 }
 
